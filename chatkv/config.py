@@ -180,6 +180,18 @@ def keys() -> dict[str, Any]:
     return found
 
 
+def changed(config: Config, key: str, value: Any) -> Config:
+    """`config` with dotted `key` set to `value`, checked like any other source. Raises `ConfigError`."""
+    kinds = keys()
+    _require_known(key, kinds, key)
+    converted = _convert(value, kinds[key], key)
+    _check_range(key, converted, key)
+    section, _, name = key.rpartition(".")
+    if not section:
+        return dataclasses.replace(config, **{name: converted})
+    return dataclasses.replace(config, **{section: dataclasses.replace(getattr(config, section), **{name: converted})})
+
+
 def flatten(config: Config) -> dict[str, Any]:
     """The tree as dotted keys and values, in declaration order."""
     values: dict[str, Any] = {}

@@ -1,0 +1,72 @@
+"""Bring the KV to a given prompt: reuse what it already holds, feed the rest in chunks, give way between chunks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+from chatkv.engine.local import LocalEngine, OutOfMemory
+from chatkv.tokens import Rendered, Segment
+
+_SMALLEST_CHUNK = 16
+_IDLE_STEP_S = 0.1
+
+
+class Prefiller:
+    """Feeds prompts to one engine and learns how fast it does."""
+
+    def __init__(self, engine: LocalEngine, chunk: int) -> None:
+        self.engine = engine
+        self.chunk = chunk
+        self.tokens_per_s = 0.0
+
+    def match(self, ids: Sequence[int]) -> int:
+        """Cut the KV to its common prefix with `ids` (at most all but one) and return the length kept."""
+        return self.engine.rewind(min(self.engine.ledger.shared(ids), len(ids) - 1))
+
+    def run(self, prompt: Rendered, cancelled: Callable[[], bool]) -> Iterator[int]:
+        """Feed what the ledger lacks of `prompt`; yield the tokens fed after each chunk.
+
+        The ledger must be a proper prefix of the prompt (`match`). Ends early, between chunks, once `cancelled`.
+        Raises `EngineError`; everything fed before stays.
+        """
+        engine, ids = self.engine, prompt.ids
+        chunk = self.chunk
+        while len(engine.ledger) < len(ids) and not cancelled():
+            start = len(engine.ledger)
+            end = min(start + chunk, len(ids))
+            if engine.cache.rollback == "checkpoint" and start < len(ids) - 1 <= end:
+                end = len(ids) - 1
+            try:
+                self._feed(ids[start:end], prompt.segments)
+            except OutOfMemory:
+                if chunk <= _SMALLEST_CHUNK:
+                    raise
+                chunk = max(_SMALLEST_CHUNK, chunk // 4)
+                continue
+            if len(engine.ledger) == len(ids) - 1:
+                engine.checkpoint()
+            yield end - start
+
+    def idle_step(self, stable: Rendered) -> int:
+        """Feed about 100 ms worth of `stable`; 0 when the ledger holds all of it."""
+        engine, ids = self.engine, stable.ids
+        shared = engine.ledger.shared(ids)
+        if shared == len(ids):
+            engine.ledger.relabel(_padded(stable.segments, len(engine.ledger) - len(ids)))
+            return 0
+        start = engine.rewind(shared)
+        size = max(1, min(self.chunk, int(self.tokens_per_s * _IDLE_STEP_S) or _SMALLEST_CHUNK))
+        self._feed(ids[start : start + size], stable.segments)
+        return len(engine.ledger) - start
+
+    def _feed(self, ids: Sequence[int], segments: Sequence[Segment]) -> None:
+        started = time.perf_counter()
+        self.engine.feed(ids, "wrapper", 0)
+        self.engine.ledger.relabel(segments)
+        speed = len(ids) / max(time.perf_counter() - started, 1e-6)
+        self.tokens_per_s = speed if not self.tokens_per_s else 0.7 * self.tokens_per_s + 0.3 * speed
+
+
+def _padded(segments: Sequence[Segment], n_more: int) -> list[Segment]:
+    return [*segments, Segment("wrapper", 0, n_more)] if n_more else list(segments)

@@ -1,0 +1,1 @@
+"""The live cache: the ledger of tokens (plain Python) and the layers of tensors that must agree with it."""

@@ -1,0 +1,140 @@
+"""The live cache of a whole model: builds a layer of the right kind for each of the model's, cuts and restores.
+
+What each kind of layer can do decides how the cache rolls back: attention layers are cut anywhere; recurrent ones
+go back to the nearest checkpoint; a kind that can do neither sends everything back to empty, and says so.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from torch import Tensor
+from transformers import PreTrainedConfig
+from transformers.cache_utils import DYNAMIC_LAYER_TYPE_MAPPING, Cache, DummyLayer, get_layer_types_and_kwargs
+
+from chatkv.kv.layers import GrowingLayer, HybridLayer, StateLayer, StateSnapshot
+
+Rollback = Literal["cut", "checkpoint", "rebuild"]
+"""How the cache goes back: to any length, to a checkpoint, or only to empty."""
+
+KEPT_CHECKPOINTS = 16
+_ATTENTION = ("full_attention", "sliding_attention", "chunked_attention")
+_RECURRENT = ("linear_attention", "conv")
+_HYBRID = ("hybrid", "hybrid_sliding")
+
+
+class LiveCache(Cache):
+    """transformers' `Cache` over chatkv's layers, for one conversation of one model.
+
+    Source of the layer kinds: `transformers.cache_utils.get_layer_types_and_kwargs`.
+    """
+
+    def __init__(self, config: PreTrainedConfig) -> None:
+        types, kwargs = get_layer_types_and_kwargs(config.get_text_config(decoder=True))
+        super().__init__(layers=[_layer(kind, options) for kind, options in zip(types, kwargs, strict=True)])
+        self.rollback = self._rollback_kind()
+        self._checkpoints: dict[int, list[StateSnapshot]] = {}
+
+    def truncate(self, n_tokens: int) -> int:
+        """Go back to `n_tokens`, or to the longest shorter length that every layer can reach; return that length.
+
+        Never raises, so that a layer that failed half way through a model call is always brought in line.
+        """
+        lengths = self.lengths()
+        if lengths and max(lengths) == min(lengths) == n_tokens and self.rollback == "cut":
+            return n_tokens
+        kept = n_tokens
+        if self.rollback == "checkpoint":
+            kept = max((at for at in self._checkpoints if at <= n_tokens), default=0)
+            self._restore(kept)
+        elif self.rollback == "rebuild":
+            kept = 0
+            self._rebuild()
+        for layer in self.layers:
+            if isinstance(layer, GrowingLayer):
+                GrowingLayer.truncate(layer, kept)
+        return kept
+
+    def checkpoint(self, n_tokens: int) -> None:
+        """Save recurrent states at length `n_tokens` (no-op where layers can be cut). The oldest but one goes first."""
+        if self.rollback != "checkpoint" or n_tokens == 0 or n_tokens in self._checkpoints:
+            return
+        self._checkpoints[n_tokens] = [layer.snapshot() for layer in self.layers if isinstance(layer, StateLayer)]
+        if len(self._checkpoints) > KEPT_CHECKPOINTS:
+            del self._checkpoints[sorted(self._checkpoints)[1]]
+
+    def reserve(self, n_tokens: int) -> None:
+        """Make room for `n_tokens` in every attention layer at once."""
+        for layer in self._growing():
+            layer.reserve(n_tokens)
+
+    def limit(self, n_tokens: int | None) -> None:
+        """Never reserve slack beyond `n_tokens` (the budget)."""
+        for layer in self._growing():
+            layer.limit = n_tokens
+
+    def give_back(self) -> None:
+        """Return slack that is out of proportion."""
+        for layer in self._growing():
+            layer.give_back()
+
+    def lengths(self) -> list[int]:
+        """Tokens held by each attention layer; all equal except inside a model call."""
+        return [layer.n_tokens for layer in self._growing()]
+
+    @property
+    def used_bytes(self) -> int:
+        """Bytes in use: positions held, states and their checkpoints."""
+        return sum(_bytes(layer, "used_bytes") for layer in self.layers) + self._checkpoint_bytes()
+
+    @property
+    def reserved_bytes(self) -> int:
+        """Bytes allocated, read from the storages."""
+        return sum(_bytes(layer, "reserved_bytes") for layer in self.layers) + self._checkpoint_bytes()
+
+    def _growing(self) -> list[GrowingLayer]:
+        return [layer for layer in self.layers if isinstance(layer, GrowingLayer)]
+
+    def _checkpoint_bytes(self) -> int:
+        return sum(saved.nbytes for layers in self._checkpoints.values() for saved in layers)
+
+    def _rollback_kind(self) -> Rollback:
+        if all(isinstance(layer, GrowingLayer | DummyLayer) and layer.is_croppable for layer in self._stateful()):
+            return "cut"
+        known = all(isinstance(layer, GrowingLayer | StateLayer) for layer in self._stateful())
+        return "checkpoint" if known else "rebuild"
+
+    def _stateful(self) -> list[Any]:
+        return [layer for layer in self.layers if not isinstance(layer, DummyLayer)]
+
+    def _restore(self, at: int) -> None:
+        for stale in [n for n in self._checkpoints if n > at]:
+            del self._checkpoints[stale]
+        states = [layer for layer in self.layers if isinstance(layer, StateLayer)]
+        if at == 0:
+            for layer in states:
+                StateLayer.reset(layer)
+            return
+        for layer, saved in zip(states, self._checkpoints[at], strict=True):
+            layer.restore(saved)
+
+    def _rebuild(self) -> None:
+        for layer in self.layers:
+            layer.reset()
+
+
+def _layer(kind: str, options: dict[str, Any]) -> Any:
+    if kind in _ATTENTION:
+        return GrowingLayer()
+    if kind in _RECURRENT:
+        return StateLayer(**options)
+    if kind in _HYBRID:
+        return HybridLayer(number_of_states=options["number_of_states"])
+    return DYNAMIC_LAYER_TYPE_MAPPING[kind](**options)
+
+
+def _bytes(layer: Any, name: str) -> int:
+    if isinstance(layer, GrowingLayer | StateLayer):
+        return int(getattr(layer, name))
+    tensors = [value for value in vars(layer).values() if isinstance(value, Tensor)]
+    return sum(tensor.untyped_storage().nbytes() for tensor in tensors)

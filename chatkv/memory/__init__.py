@@ -1,0 +1,1 @@
+"""What stays in the KV: the budget it must keep to."""

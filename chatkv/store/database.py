@@ -1,0 +1,177 @@
+"""The SQLite file: private, durable, one immediate transaction a change, every failure explained.
+
+Knows nothing of sessions or messages.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from chatkv.errors import StoreError
+from chatkv.paths import private_folder
+from chatkv.store.failures import explained
+from chatkv.store.values import encode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import TracebackType
+
+VERSION = 1
+"""Number of migrations in `schema`: `user_version` of a current file."""
+
+APPLICATION_ID = 0x63686B76  # "chkv" in the file's header: tells our file from another program's
+BUSY_TIMEOUT_S = 5.0
+
+
+class DatabaseFile:
+    """An open database. Used from one thread at a time; any number of processes may have the file open."""
+
+    def __init__(self, file: Path, connection: sqlite3.Connection, clock: Callable[[], float]) -> None:
+        self.file = file
+        self.clock = clock
+        self._connection = connection
+
+    def close(self) -> None:
+        """Close the file. Closing twice is fine."""
+        with explained(self.file, "close the database"):
+            self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def _reading(self, act: str) -> Iterator[sqlite3.Connection]:
+        with explained(self.file, act):
+            yield self._connection
+
+    @contextmanager
+    def _writing(self, act: str) -> Iterator[sqlite3.Connection]:
+        with explained(self.file, act), immediate(self._connection):
+            yield self._connection
+
+
+def connect(file: Path, *, read_only: bool) -> sqlite3.Connection:
+    """Open `file`, make it and bring its schema up to date unless `read_only`. Raises `StoreError`."""
+    with explained(file, "open the database"):
+        if read_only:
+            return _prepared(_reading_uri(file), partial(_check_current, file))
+        private_folder(file.parent)
+        # SQLite gives -wal and -shm the mode of the database itself.
+        os.close(os.open(file, os.O_RDONLY | os.O_CREAT, 0o600))
+        return _prepared(f"{_uri(file)}?mode=rw", partial(_make_current, file))
+
+
+@contextmanager
+def immediate(connection: sqlite3.Connection) -> Iterator[None]:
+    """A transaction that takes the write lock at once.
+
+    One that began by reading would fail without waiting if another process wrote in between.
+    """
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def insert(connection: sqlite3.Connection, table: str, values: dict[str, Any]) -> int:
+    """Insert one row and return its rowid."""
+    marks = ", ".join("?" * len(values))
+    cursor = connection.execute(
+        f"INSERT INTO {table} ({', '.join(values)}) VALUES ({marks})",
+        [encode(value) for value in values.values()],
+    )
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
+
+
+def _uri(file: Path) -> str:
+    return file.absolute().as_uri()
+
+
+def _reading_uri(file: Path) -> str:
+    if not file.exists():
+        raise StoreError(f"There is no database at {file}.", "Start a conversation first, or check the path.")
+    # Reading a WAL database needs its -shm file. Where none can be made and no -wal is left, nobody writes.
+    at_rest = not os.access(file.parent, os.W_OK) and not Path(f"{file}-wal").exists()
+    return f"{_uri(file)}?{'immutable=1' if at_rest else 'mode=ro'}"
+
+
+def _prepared(uri: str, prepare: Callable[[sqlite3.Connection], None]) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        uri, uri=True, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
+    )
+    try:
+        connection.row_factory = sqlite3.Row
+        connection.execute("PRAGMA foreign_keys = ON")
+        # A message counts as saved before the model sees it. In WAL mode only FULL syncs the log at each
+        # commit; NORMAL would lose the newest ones with the power. fullfsync: on macOS, the drive's cache as
+        # well.
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA fullfsync = ON")
+        # What a person deletes is overwritten with zeros, not only unlinked.
+        connection.execute("PRAGMA secure_delete = ON")
+        prepare(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _make_current(file: Path, connection: sqlite3.Connection) -> None:
+    _schema_version(file, connection)
+    connection.execute("PRAGMA journal_mode = WAL")
+    with immediate(connection):
+        # Asked again under the lock: another process may have made the tables a moment ago.
+        if _schema_version(file, connection) < VERSION:
+            _migrate(connection)
+        # Touches no row, yet fails now, and not at the first message, where the file cannot be written.
+        connection.execute("DELETE FROM claims WHERE 0")
+
+
+def _migrate(connection: sqlite3.Connection) -> None:
+    # Importing sqlite-utils takes a quarter of a second (it looks for numpy); a current file does without.
+    import sqlite_utils
+
+    from chatkv.store.schema import migrations
+
+    migrations.apply(sqlite_utils.Database(connection, execute_plugins=False))
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def _check_current(file: Path, connection: sqlite3.Connection) -> None:
+    if _schema_version(file, connection) < VERSION:
+        raise StoreError(
+            f"{file} lacks tables that this chatkv reads, and it is opened for reading only.",
+            "Start chatkv once with this database: that adds them.",
+        )
+
+
+def _schema_version(file: Path, connection: sqlite3.Connection) -> int:
+    """The file's schema version, 0 for an empty file. Raises `StoreError` if it is foreign or too new."""
+    version, application_id, n_tables = connection.execute(
+        """SELECT user_version, application_id, (SELECT count(*) FROM sqlite_master)
+        FROM pragma_user_version, pragma_application_id"""
+    ).fetchone()
+    if n_tables and application_id != APPLICATION_ID:
+        raise StoreError(f"{file} is not a chatkv database.", "It was left untouched. Choose another path.")
+    if version > VERSION:
+        raise StoreError(
+            f"{file} was written by a newer chatkv (schema {version}; this one knows {VERSION}).",
+            "Update chatkv, or choose another database.",
+        )
+    return int(version) if n_tables else 0

@@ -1,0 +1,107 @@
+"""What the store hands out and takes in: plain frozen data, one class a kind of row.
+
+Knows nothing of SQL.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Role = Literal["user", "assistant"]
+
+Status = Literal["streaming", "complete", "stopped", "length", "error", "partial"]
+"""How far a message got. `partial`: the process that wrote the answer died in the middle of it."""
+
+Finish = Literal["stop", "length", "cancelled", "error", "context"]
+"""Why a turn ended; the same words as in the protocol."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRecord:
+    """One conversation. Times are seconds since the epoch."""
+
+    id: str
+    """Twelve characters that sort by time of creation."""
+    title: str
+    model: str
+    system: str | None
+    leaf_id: int | None
+    """The newest message of the branch in use; None while there is none."""
+    created_at: float
+    updated_at: float
+    """When a message was last added or an answer last ended."""
+    n_messages: int
+    """Messages on all branches."""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRecord:
+    """A node of the message tree. A parent's id is always smaller than its children's."""
+
+    id: int
+    session_id: str
+    parent_id: int | None
+    role: Role
+    text: str
+    thought: str
+    ids: tuple[int, ...]
+    """Token ids of an assistant message as they were sampled, its thought included; empty for the user's."""
+    answer_start: int
+    """Index into `ids` at which the visible answer begins."""
+    status: Status
+    turn: int
+    """Number of the turn on its branch, from 1."""
+    model: str
+    created_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRecord:
+    """What one turn cost: the protocol's `turn` event, with where and when."""
+
+    session_id: str
+    turn: int
+    user_id: int
+    message_id: int
+    finish: Finish
+    reused: int
+    prefilled: int
+    prefilled_early: int
+    decoded: int
+    recalled: int
+    ttft_s: float | None
+    tpot_s: float | None
+    total_s: float
+    kv_used_bytes: int
+    kv_reserved_bytes: int
+    kv_budget_bytes: int
+    kv_tokens: int
+    model: str
+    created_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class EventRecord:
+    """Something that happened in a session, or (`session_id` None) outside any. `data` is JSON."""
+
+    id: int
+    session_id: str | None
+    kind: str
+    data: dict[str, Any]
+    created_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    """A message that matches a search, best first in its list."""
+
+    session_id: str
+    session_title: str
+    message_id: int
+    role: Role
+    snippet: str
+    """One line of text around the best match; control characters stand as spaces."""
+    spans: tuple[tuple[int, int], ...]
+    """Where the matches lie in `snippet`: (start, end) in characters, ascending, not overlapping."""
+    created_at: float

@@ -1,0 +1,93 @@
+"""The tables, as migrations that are only ever added to: version 1 stays as it is for good.
+
+Knows nothing of what is stored in them. A later change is a new migration below the last one, and
+`database.VERSION` counts it.
+"""
+
+from __future__ import annotations
+
+from sqlite_utils import Database, Migrations
+
+migrations = Migrations("chatkv")
+
+
+@migrations()
+def v1(db: Database) -> None:
+    """Sessions, the message tree with its search index, turns, events, claims.
+
+    No CHECK lists the allowed statuses or kinds, since widening a CHECK means rebuilding the table.
+    """
+    for statement in _V1:
+        db.execute(statement)
+
+
+# AUTOINCREMENT: an id is never given out twice, so a stale id cannot reach someone else's message.
+# The key (session_id, id) lets a message point only at a parent of its own session; it counts messages, too.
+_V1 = (
+    """CREATE TABLE sessions (
+        id TEXT PRIMARY KEY,
+        title TEXT NOT NULL,
+        model TEXT NOT NULL,
+        system TEXT,
+        leaf_id INTEGER,
+        created_at REAL NOT NULL,
+        updated_at REAL NOT NULL,
+        FOREIGN KEY (id, leaf_id) REFERENCES messages (session_id, id) DEFERRABLE INITIALLY DEFERRED
+    )""",
+    "CREATE INDEX sessions_by_update ON sessions (updated_at, id)",
+    """CREATE TABLE messages (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        session_id TEXT NOT NULL REFERENCES sessions (id),
+        parent_id INTEGER CHECK (parent_id < id),
+        role TEXT NOT NULL,
+        text TEXT NOT NULL,
+        thought TEXT NOT NULL,
+        ids BLOB NOT NULL,
+        answer_start INTEGER NOT NULL,
+        status TEXT NOT NULL,
+        turn INTEGER NOT NULL,
+        model TEXT NOT NULL,
+        created_at REAL NOT NULL,
+        UNIQUE (session_id, id),
+        FOREIGN KEY (session_id, parent_id) REFERENCES messages (session_id, id)
+    )""",
+    "CREATE INDEX messages_by_parent ON messages (session_id, parent_id)",
+    "CREATE INDEX messages_streaming ON messages (session_id) WHERE status = 'streaming'",
+    """CREATE VIRTUAL TABLE message_search USING fts5 (text, tokenize = "unicode61 remove_diacritics 2")""",
+    """CREATE TABLE turns (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        session_id TEXT NOT NULL REFERENCES sessions (id),
+        turn INTEGER NOT NULL,
+        user_id INTEGER NOT NULL,
+        message_id INTEGER NOT NULL,
+        finish TEXT NOT NULL,
+        reused INTEGER NOT NULL,
+        prefilled INTEGER NOT NULL,
+        prefilled_early INTEGER NOT NULL,
+        decoded INTEGER NOT NULL,
+        recalled INTEGER NOT NULL,
+        ttft_s REAL,
+        tpot_s REAL,
+        total_s REAL NOT NULL,
+        kv_used_bytes INTEGER NOT NULL,
+        kv_reserved_bytes INTEGER NOT NULL,
+        kv_budget_bytes INTEGER NOT NULL,
+        kv_tokens INTEGER NOT NULL,
+        model TEXT NOT NULL,
+        created_at REAL NOT NULL
+    )""",
+    "CREATE INDEX turns_by_session ON turns (session_id)",
+    """CREATE TABLE events (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        session_id TEXT REFERENCES sessions (id),
+        kind TEXT NOT NULL,
+        data TEXT NOT NULL,
+        created_at REAL NOT NULL
+    )""",
+    "CREATE INDEX events_by_session ON events (session_id)",
+    """CREATE TABLE claims (
+        session_id TEXT PRIMARY KEY REFERENCES sessions (id),
+        owner TEXT NOT NULL,
+        claimed_at REAL NOT NULL
+    )""",
+)

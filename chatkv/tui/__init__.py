@@ -1,0 +1,3 @@
+"""The terminal app: the only room that knows Textual. It draws, listens and keeps the state of the screen; what
+is said, counted and stored is decided in the worker process, which it talks to through `chatkv.client`.
+"""

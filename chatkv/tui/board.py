@@ -1,0 +1,69 @@
+"""The turns on screen in their order, and the prompts that wait behind them.
+
+Plain data structure: knows nothing of the worker, and decides nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from dataclasses import replace
+
+from chatkv.tui.exchange import Exchange
+
+
+class Board:
+    """Turns and waiting prompts; keys are given out here and never twice."""
+
+    def __init__(self) -> None:
+        self.turns: list[Exchange] = []
+        self.queue: list[Exchange] = []
+        self._keys = itertools.count(1)
+
+    @property
+    def exchanges(self) -> tuple[Exchange, ...]:
+        """All turns, oldest first, prompts that wait last."""
+        return (*self.turns, *self.queue)
+
+    @property
+    def last(self) -> Exchange | None:
+        """The newest turn, waiting prompts apart."""
+        return self.turns[-1] if self.turns else None
+
+    def get(self, key: int) -> Exchange | None:
+        """The turn or waiting prompt with this key."""
+        return next((exchange for exchange in reversed(self.exchanges) if exchange.key == key), None)
+
+    def fresh(self, prompt: str) -> Exchange:
+        """A new turn about `prompt`, not yet on the board."""
+        return Exchange(next(self._keys), prompt, state="waiting")
+
+    def enqueue(self, prompt: str) -> Exchange:
+        """Let `prompt` wait at the end of the line."""
+        self.queue.append(replace(self.fresh(prompt), state="queued"))
+        return self.queue[-1]
+
+    def empty_queue(self) -> list[str]:
+        """Take all waiting prompts off the board, oldest first."""
+        prompts = [waiting.prompt for waiting in self.queue]
+        self.queue = []
+        return prompts
+
+    def load(self, turns: Iterable[Exchange]) -> None:
+        """Show these turns instead; they get keys of this board."""
+        self.turns = [replace(turn, key=next(self._keys)) for turn in turns]
+
+    def put(self, exchange: Exchange) -> Exchange:
+        """Replace the turn with the same key by this newer state of it."""
+        for n in range(len(self.turns) - 1, -1, -1):
+            if self.turns[n].key == exchange.key:
+                self.turns[n] = exchange
+                return exchange
+        raise AssertionError(f"no turn {exchange.key}")
+
+    def cut_at(self, user_id: int) -> None:
+        """Drop the turn of this user message and all that follow."""
+        for n, turn in enumerate(self.turns):
+            if turn.user_id == user_id:
+                del self.turns[n:]
+                return

@@ -1,0 +1,278 @@
+"""The state of the conversation on screen: what was asked, what is queued, what runs, what comes next.
+
+Plain Python: protocol events and wishes of the person go in, updates for the screen come out. Knows no widgets.
+At most one turn is in flight; later prompts wait here, where they can be taken back and survive the worker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from chatkv.protocol import (
+    Accepted,
+    Continue,
+    Delta,
+    Edit,
+    Error,
+    Event,
+    New,
+    Open,
+    Opened,
+    Ready,
+    Regenerate,
+    Send,
+    Stop,
+    Thought,
+    Turn,
+)
+from chatkv.tui.board import Board
+from chatkv.tui.exchange import (
+    EXTENDABLE,
+    OVER,
+    Exchange,
+    GiveBack,
+    Issue,
+    Rebuild,
+    Reload,
+    Say,
+    Show,
+    Stream,
+    Update,
+)
+
+TurnCommand = Send | Edit | Regenerate | Continue
+_TURN_COMMANDS = ("", "send", "edit", "regenerate", "continue")
+_BUSY = Say("An answer is running. Esc stops it.", "warning")
+_NOT_READY = Say("The model is not ready yet.", "warning")
+
+
+@dataclass(slots=True)
+class _Flight:
+    """The turn command that the worker has and has not finished."""
+
+    command: TurnCommand
+    key: int
+    before: tuple[Exchange, ...]
+    """The turns without it, for one that leaves no trace."""
+    accepted: bool = False
+    stop_wanted: bool = False
+
+
+class Conversation:
+    """One conversation at a time. Methods return the updates that the screen must carry out, in order."""
+
+    def __init__(self) -> None:
+        self.board = Board()
+        self.session: str | None = None
+        self.title = ""
+        self.editing: int | None = None
+        """Id of the user message that the next `submit` replaces."""
+        self.ready = False
+        self._stored = False
+        self._flight: _Flight | None = None
+        self._failed: int | None = None
+        self._openings = 0
+
+    @property
+    def busy(self) -> bool:
+        """Whether a turn is in flight."""
+        return self._flight is not None
+
+    @property
+    def last_answer(self) -> str:
+        """Text of the newest answer that has any."""
+        return next((turn.answer for turn in reversed(self.board.turns) if turn.answer), "")
+
+    # What the person wants
+
+    def submit(self, text: str) -> list[Update]:
+        """Say `text`, now or when the running answer is over; in edit mode, in place of the edited message."""
+        if self.editing is None:
+            return [Show(self.board.enqueue(text)), *self._next()]
+        if self.busy or not self.ready:
+            return [GiveBack(text), _BUSY if self.busy else _NOT_READY]
+        message_id, self.editing = self.editing, None
+        return self._launch(Edit(message_id, text), self.board.fresh(text))
+
+    def stop(self) -> list[Update]:
+        """Stop the running answer; prompts that wait go back to the composer."""
+        updates = self._give_back()
+        if self._flight:
+            self._flight.stop_wanted = True
+            updates.append(Issue(Stop()))
+        return updates
+
+    def regenerate(self) -> list[Update]:
+        """Answer the last message again."""
+        last = self.board.last
+        if self.busy or not self.ready:
+            return [_BUSY if self.busy else _NOT_READY]
+        if last is None:
+            return [Say("There is no message to answer again yet.", "warning")]
+        return self._launch(Regenerate(), replace(last, answer="", thought="", note="", state="waiting"))
+
+    def extend(self) -> list[Update]:
+        """Go on with the last answer where it was cut."""
+        last = self.board.last
+        if self.busy or not self.ready:
+            return [_BUSY if self.busy else _NOT_READY]
+        if last is None or last.state not in EXTENDABLE:
+            return [Say("The last answer is complete; there is nothing to continue.", "warning")]
+        return self._launch(Continue(), replace(last, note="", state="waiting"))
+
+    def edit_last(self) -> str | None:
+        """Text of the last user message, and edit mode; None when there is nothing to edit now."""
+        last = self.board.last
+        if self.busy or last is None or last.user_id is None:
+            return None
+        self.editing = last.user_id
+        return last.prompt
+
+    def start_new(self) -> list[Update]:
+        """Leave for a new, empty session."""
+        return self._leave(None, "", (), New())
+
+    def show_session(self, session: str, title: str, turns: Iterable[Exchange]) -> list[Update]:
+        """Leave for a stored session, whose turns are painted at once."""
+        return self._leave(session, title, turns, Open(session))
+
+    # What the worker says
+
+    def on_event(self, event: Event) -> list[Update]:
+        """Take one event in."""
+        match event:
+            case Ready():
+                self.ready = True
+                return self._next()
+            case Opened():
+                return self._on_opened(event)
+            case Accepted():
+                return self._on_accepted(event)
+            case Delta(message_id, text):
+                return self._on_text(message_id, text, thought=False)
+            case Thought(message_id, text):
+                return self._on_text(message_id, text, thought=True)
+            case Turn():
+                return self._on_turn(event)
+            case Error():
+                return self._on_error(event)
+        return []
+
+    def on_death(self) -> list[Update]:
+        """The worker died: what it had shown stays, flagged; what it had not taken comes back."""
+        self.ready, self._openings = False, 0
+        flight, self._flight = self._flight, None
+        if flight is None:
+            return self._give_back()
+        turn = self.board.get(flight.key)
+        if turn and (flight.accepted or isinstance(flight.command, Continue)):
+            return [Show(self.board.put(replace(turn, state="partial"))), *self._give_back()]
+        return self._undo(flight)
+
+    def on_restart(self) -> list[Update]:
+        """A new worker runs: lead it to where the old one was."""
+        self._openings = 1
+        return [Issue(Open(self.session) if self._stored and self.session else New())]
+
+    # How it is done
+
+    def _leave(
+        self, session: str | None, title: str, turns: Iterable[Exchange], command: New | Open
+    ) -> list[Update]:
+        updates = self.stop()
+        self._flight = self._failed = self.editing = None
+        self.session, self.title, self._stored = session, title, session is not None
+        self._openings += 1
+        self.board.load(turns)
+        return [*updates, Rebuild(), Issue(command)]
+
+    def _next(self) -> list[Update]:
+        """Send the oldest waiting prompt if nothing stands in its way."""
+        if not self.board.queue or not self.ready or self.busy:
+            return []
+        waiting = self.board.queue.pop(0)
+        return self._launch(Send(waiting.prompt), replace(waiting, state="waiting"))
+
+    def _launch(self, command: TurnCommand, exchange: Exchange) -> list[Update]:
+        self._flight, self._failed = _Flight(command, exchange.key, tuple(self.board.turns)), None
+        if isinstance(command, Edit):
+            self.board.cut_at(command.message_id)
+        if isinstance(command, Regenerate | Continue):
+            self.board.put(exchange)
+        else:
+            self.board.turns.append(exchange)
+        return [Rebuild() if isinstance(command, Edit) else Show(exchange), Issue(command)]
+
+    def _on_opened(self, event: Opened) -> list[Update]:
+        asked, self._openings = self._openings, max(0, self._openings - 1)
+        if asked > 1:
+            return []
+        if asked == 0 and not self.busy and event.session != self.session:
+            return [Reload(event.session)]
+        self.session, self.title = event.session, event.title
+        return []
+
+    def _on_accepted(self, event: Accepted) -> list[Update]:
+        flight = self._flight
+        turn = self.board.get(flight.key) if flight else None
+        if flight is None or turn is None:
+            return []
+        flight.accepted = self._stored = True
+        ids = replace(turn, user_id=event.user_id, answer_id=event.answer_id, state="streaming")
+        again: list[Update] = [Issue(Stop())] if flight.stop_wanted else []
+        return [Show(self.board.put(ids)), *again]
+
+    def _on_text(self, message_id: int, text: str, *, thought: bool) -> list[Update]:
+        turn = self.board.last
+        if turn is None or self._flight is None or turn.answer_id != message_id:
+            return []
+        grown = (
+            replace(turn, thought=turn.thought + text) if thought else replace(turn, answer=turn.answer + text)
+        )
+        self.board.put(replace(grown, state="streaming"))
+        return [Stream(turn.key, text, thought)]
+
+    def _on_turn(self, event: Turn) -> list[Update]:
+        flight = self._flight
+        turn = self.board.get(flight.key) if flight else None
+        if flight is None or turn is None or turn.answer_id != event.message_id:
+            return []
+        self._flight = None
+        grew = (turn.answer or turn.thought) and not isinstance(flight.command, Continue)
+        if event.finish == "cancelled" and event.decoded == 0 and not grew:
+            return self._undo(flight)
+        shown = Show(self.board.put(replace(turn, state=OVER[event.finish])))
+        if event.finish != "error":
+            return [shown, *self._next()]
+        self._failed = turn.key
+        return [shown, *self._give_back()]
+
+    def _on_error(self, event: Error) -> list[Update]:
+        spoken = f"{event.message} {event.hint}".strip()
+        flight = self._flight
+        if event.command in ("open", "new"):
+            last, self._openings = self._openings <= 1, max(0, self._openings - 1)
+            return [*(self.start_new() if last and event.command == "open" else []), Say(spoken, "error")]
+        if event.command not in _TURN_COMMANDS:
+            return [Say(spoken, "error")]
+        if flight and not flight.accepted:
+            return [*self._undo(flight), Say(spoken, "error")]
+        key = flight.key if flight else self._failed
+        turn = self.board.get(key) if key else None
+        if turn is None:
+            return [Say(spoken, "error")]
+        self._flight, self._failed = None, None
+        return [Show(self.board.put(replace(turn, state="error", note=spoken))), *self._give_back()]
+
+    def _undo(self, flight: _Flight) -> list[Update]:
+        """As if the turn had never been asked for; its text and what waited behind it go to the composer."""
+        self._flight = None
+        self.board.turns = list(flight.before)
+        return [Rebuild(), *self._give_back(flight.command.text if isinstance(flight.command, Send | Edit) else "")]
+
+    def _give_back(self, first: str = "") -> list[Update]:
+        waiting = self.board.empty_queue()
+        texts = [text for text in (first, *waiting) if text]
+        view: list[Update] = [Rebuild()] if waiting else []
+        return [*view, GiveBack("\n\n".join(texts))] if texts else view

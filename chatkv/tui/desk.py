@@ -1,0 +1,162 @@
+"""Brings conversation, gauges, store and worker together, and tells the screen what changed.
+
+Plain asyncio, no widgets: the screen hands in wishes and two callbacks, and gets updates and gauges back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from chatkv.errors import ChatkvError
+from chatkv.protocol import Command, Event, Notice, PrefixBreak, Turn
+from chatkv.tui.conversation import Conversation, TurnCommand
+from chatkv.tui.exchange import Issue, Rebuild, Reload, Say, Update
+from chatkv.tui.gauges import Gauges, Meter
+from chatkv.tui.inert import one_line
+from chatkv.tui.link import Died, Link, Started
+
+if TYPE_CHECKING:
+    from chatkv.tui.library import Library
+
+
+class Desk:
+    """Everything behind the screen. `show` gets each update in order, `gauge` the newest gauges."""
+
+    def __init__(
+        self,
+        library: Library,
+        link: Link,
+        show: Callable[[Update], None],
+        gauge: Callable[[Gauges], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.conversation = Conversation()
+        self.library = library
+        self._link = link
+        self._show = show
+        self._gauge = gauge
+        self._meter = Meter(clock)
+        self._outbox: asyncio.Queue[Command] = asyncio.Queue()
+        self._given_up = False
+
+    @property
+    def gauges(self) -> Gauges:
+        """The newest gauges."""
+        return self._meter.gauges
+
+    async def run(self) -> None:
+        """Keep a worker and talk to it until `close`."""
+        sender = asyncio.create_task(self._send_all())
+        try:
+            async for item in self._link.news():
+                self._hear(item)
+        finally:
+            sender.cancel()
+
+    async def close(self) -> None:
+        """End the worker and close the store; the running answer is saved by the worker."""
+        await self._link.close()
+        self.library.close()
+
+    def do(self, updates: list[Update]) -> None:
+        """Carry out what the conversation answered to a wish."""
+        for update in updates:
+            match update:
+                case Issue(command):
+                    self._issue(command)
+                case Reload(session):
+                    self.open(session)
+                case _:
+                    self._show(update)
+                    if isinstance(update, Rebuild):
+                        self._gauge(self.gauges)
+
+    def open(self, wanted: str) -> None:
+        """Show a stored session (its transcript at once) and lead the worker to it."""
+        try:
+            chat = self.library.chat(wanted)
+        except ChatkvError as error:
+            self._show(Say(str(error), "error"))
+            return
+        self._meter.open(chat.session.title, chat.rows)
+        self.do(self.conversation.show_session(chat.session.id, chat.session.title, chat.exchanges))
+
+    def new(self) -> None:
+        """Leave for a new session."""
+        self._meter.open("")
+        self.do(self.conversation.start_new())
+
+    def rename(self, session: str, title: str) -> None:
+        """Give a stored session another title. Raises `ChatkvError`."""
+        self.library.rename(session, title)
+        if session == self.conversation.session:
+            self._retitle()
+
+    def delete(self, session: str) -> None:
+        """Delete a stored session; the one on screen is left for a new one first. Raises `ChatkvError`."""
+        ours = session == self.conversation.session
+        self.library.delete(session, ours=ours)
+        if ours:
+            self.new()
+
+    def try_again(self) -> bool:
+        """Start the worker again after giving up; False if it runs."""
+        given_up, self._given_up = self._given_up, False
+        if given_up:
+            self._link.try_again()
+        return given_up
+
+    def _hear(self, item: Event | Started | Died) -> None:
+        match item:
+            case Started():
+                self.do(self.conversation.on_restart())
+            case Died(reason, final):
+                self._mourn(reason, final)
+            case Notice(text, level):
+                self._show(Say(text, level))
+            case PrefixBreak(tokens=tokens, reason=reason, position=position):
+                told = f"The KV did not hold the prefix from token {position:,}: {tokens:,} tokens are read again."
+                self._show(Say(f"{told} {reason}".strip(), "warning"))
+        if isinstance(item, Started | Died):
+            return
+        moved = self._meter.on_event(item)
+        self.do(self.conversation.on_event(item))
+        if isinstance(item, Turn):
+            self._retitle()
+        if moved:
+            self._gauge(self.gauges)
+
+    def _mourn(self, reason: str, final: bool) -> None:
+        self._given_up = final
+        self._outbox = asyncio.Queue()
+        self._meter.on_death()
+        self._gauge(self.gauges)
+        self.do(self.conversation.on_death())
+        then = "It keeps dying; F5 tries again." if final else "Restarting it."
+        self._show(Say(f"The model process died ({one_line(reason)}). {then}", "error" if final else "warning"))
+
+    def _retitle(self) -> None:
+        session = self.conversation.session
+        if session is None:
+            return
+        try:
+            title = self.library.title(session)
+        except ChatkvError as error:
+            self._show(Say(str(error), "error"))
+            return
+        if title and title != self.conversation.title:
+            self.conversation.title = title
+            self._meter.rename(title)
+            self._gauge(self.gauges)
+
+    def _issue(self, command: Command) -> None:
+        if isinstance(command, TurnCommand):
+            self._meter.ask()
+        self._outbox.put_nowait(command)
+
+    async def _send_all(self) -> None:
+        while True:
+            await self._link.send(await self._outbox.get())

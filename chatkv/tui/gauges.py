@@ -1,0 +1,158 @@
+"""What the memory sidebar shows, kept up to date from protocol events: one frozen `Gauges` at any moment.
+
+Plain Python. Final figures are the worker's own; while a turn runs, text events stand for tokens, and are marked so.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from chatkv.protocol import Accepted, Delta, Error, Event, Kv, Loading, Opened, Prefill, Ready, Thought, Turn
+
+Phase = Literal["starting", "loading", "idle", "prefill", "decode", "down"]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRow:
+    """One line of the table of turns. None = not known yet."""
+
+    turn: int
+    reused: int | None = None
+    early: int | None = None
+    prefilled: int = 0
+    decoded: int = 0
+    ttft_s: float | None = None
+    tpot_s: float | None = None
+    kv_tokens: int = 0
+    """Tokens in the KV when it ended; of a running turn: the last exact count and what was added since."""
+    live: bool = False
+    """Still running: counts so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gauges:
+    """Everything the sidebar and the status line draw."""
+
+    phase: Phase = "starting"
+    title: str = ""
+    model: str = ""
+    loading: Loading | None = None
+    ready: Ready | None = None
+    kv: Kv | None = None
+    prefill: Prefill | None = None
+    """Progress of the prompt being read; None outside of prefill."""
+    rows: tuple[TurnRow, ...] = ()
+    """Finished turns, oldest first."""
+    current: TurnRow | None = None
+    """The running turn, else the last one."""
+
+
+class Meter:
+    """Turns events into `Gauges`. `clock` gives seconds that only grow."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.gauges = Gauges()
+        self._clock = clock
+        self._asked_at = 0.0
+        self._first_at: float | None = None
+
+    def open(self, title: str, rows: Iterable[TurnRow] = ()) -> None:
+        """Another conversation is on screen; its past turns are `rows`."""
+        known = tuple(rows)
+        last = known[-1] if known else None
+        self.gauges = replace(self.gauges, title=title, rows=known, current=last, kv=None, prefill=None)
+
+    def rename(self, title: str) -> None:
+        """The conversation on screen has this title."""
+        self.gauges = replace(self.gauges, title=title)
+
+    def ask(self) -> None:
+        """A turn was handed to the worker now: the clock of its TTFT starts."""
+        self._asked_at, self._first_at = self._clock(), None
+
+    def on_death(self) -> None:
+        """The worker and its KV are gone."""
+        current = self.gauges.rows[-1] if self.gauges.rows else None
+        self.gauges = replace(
+            self.gauges, phase="down", ready=None, kv=None, prefill=None, loading=None, current=current
+        )
+
+    def on_event(self, event: Event) -> bool:
+        """Take one event in; True if a gauge moved."""
+        before = self.gauges
+        match event:
+            case Loading():
+                self.gauges = replace(before, phase="loading", loading=event)
+            case Ready():
+                self.gauges = replace(before, phase="idle", loading=None, ready=event, model=event.model)
+            case Opened():
+                self.gauges = replace(before, title=event.title, model=event.model or before.model)
+            case Kv():
+                current = self._live(event.tokens) if before.current and before.current.live else before.current
+                self.gauges = replace(before, kv=event, current=current)
+            case Accepted():
+                self._first_at = None
+                known = before.kv.tokens if before.kv else before.rows[-1].kv_tokens if before.rows else 0
+                current = TurnRow(event.turn, kv_tokens=known, live=True)
+                self.gauges = replace(before, phase="prefill", current=current, prefill=None)
+            case Prefill(early=False):
+                self._on_prefill(event)
+            case Delta() | Thought():
+                self._on_text()
+            case Turn():
+                self._on_turn(event)
+            case Error() if before.phase in ("prefill", "decode"):
+                self.gauges = replace(before, phase="idle", prefill=None)
+        return self.gauges is not before
+
+    def _on_prefill(self, event: Prefill) -> None:
+        current = self._live()
+        added = event.done - current.prefilled
+        current = replace(current, prefilled=event.done, kv_tokens=current.kv_tokens + added)
+        self.gauges = replace(self.gauges, phase="prefill", prefill=event, current=current)
+
+    def _on_text(self) -> None:
+        now, current = self._clock(), self._live()
+        if self._first_at is None:
+            self._first_at = now
+        decoded = current.decoded + 1
+        tpot_s = (now - self._first_at) / (decoded - 1) if decoded > 1 else None
+        current = replace(
+            current,
+            decoded=decoded,
+            ttft_s=self._first_at - self._asked_at,
+            tpot_s=tpot_s,
+            kv_tokens=current.kv_tokens + 1,
+        )
+        self.gauges = replace(self.gauges, phase="decode", prefill=None, current=current)
+
+    def _on_turn(self, event: Turn) -> None:
+        row = TurnRow(
+            event.turn,
+            event.reused,
+            event.prefilled_early,
+            event.prefilled,
+            event.decoded,
+            event.ttft_s,
+            event.tpot_s,
+            event.kv_tokens,
+        )
+        kv = Kv(
+            event.kv_tokens,
+            event.kv_used_bytes,
+            event.kv_reserved_bytes,
+            event.kv_budget_bytes,
+            self.gauges.ready.context_tokens if self.gauges.ready else 0,
+        )
+        rows = (*self.gauges.rows, row)
+        self.gauges = replace(self.gauges, phase="idle", prefill=None, rows=rows, current=row, kv=kv)
+
+    def _live(self, kv_tokens: int | None = None) -> TurnRow:
+        current = self.gauges.current
+        if current is None or not current.live:
+            current = TurnRow(len(self.gauges.rows) + 1, live=True)
+        return current if kv_tokens is None else replace(current, kv_tokens=kv_tokens)
+

@@ -1,0 +1,40 @@
+"""What the screen hears: typed messages from behind the screen and from its own widgets."""
+
+from __future__ import annotations
+
+from textual.message import Message
+
+from chatkv.tui.exchange import Update
+from chatkv.tui.gauges import Gauges
+
+
+class Updated(Message):
+    """The conversation changed."""
+
+    def __init__(self, update: Update) -> None:
+        super().__init__()
+        self.update = update
+
+
+class GaugesChanged(Message):
+    """The gauges moved. Only the newest matters."""
+
+    def __init__(self, gauges: Gauges) -> None:
+        super().__init__()
+        self.gauges = gauges
+
+    def can_replace(self, message: Message) -> bool:
+        """Newer gauges make older ones in the queue pointless."""
+        return isinstance(message, GaugesChanged)
+
+
+class Submitted(Message):
+    """The person pressed Enter on this text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
+
+
+class OlderWanted(Message):
+    """The transcript was scrolled to its top, and there is more."""

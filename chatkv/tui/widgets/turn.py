@@ -1,0 +1,94 @@
+"""One turn in the transcript: the question, the thoughts if any (folded), the answer, and how it ended."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Collapsible, Static
+
+from chatkv.tui import units
+from chatkv.tui.exchange import RUNNING, Exchange, State
+from chatkv.tui.inert import inert
+from chatkv.tui.widgets.answer import Answer
+
+_PROMPT_LINES = 60
+_PROMPT_CHARS = 6_000
+
+_STATUS: dict[State, str] = {
+    "queued": "◦ queued: sent when the running answer is over — Esc takes it back",
+    "waiting": "● waiting for the first token",
+    "stopped": "■ stopped — ctrl+g continues",
+    "length": "… cut at the token limit — ctrl+g continues",
+    "partial": "◌ partial: the model process ended before the answer did — ctrl+g continues",
+    "error": "✗ the answer failed — ctrl+r tries again",
+    "context": "▪ the context is full; the answer ends here",
+}
+
+
+def clipped(prompt: str) -> str:
+    """`prompt` inert, and if it is very long only its beginning and how much more there is."""
+    lines = prompt[:_PROMPT_CHARS].split("\n")[:_PROMPT_LINES]
+    shown = "\n".join(lines)
+    if len(shown) == len(prompt):
+        return inert(prompt)
+    total = f"{units.plural(prompt.count(chr(10)) + 1, 'line')}, {units.size(len(prompt.encode(errors='replace')))}"
+    return f"{inert(shown)}\n… the whole message: {total}"
+
+
+class TurnView(Vertical):
+    """Draws an `Exchange`."""
+
+    def __init__(self, exchange: Exchange) -> None:
+        super().__init__(classes=f"-{exchange.state}")
+        self.exchange = exchange
+        self._answer = Answer(exchange.answer)
+        self._thought = Static(Content(inert(exchange.thought)), classes="thought")
+        self._thoughts = Collapsible(self._thought, title="Thoughts", classes="thoughts")
+        self._thoughts.display = bool(exchange.thought)
+        self._status = Static(self._spoken(exchange), classes="status")
+        self._fresh_thought = ""
+
+    def compose(self) -> ComposeResult:
+        """Question, thoughts, answer, status."""
+        yield Static(Content(clipped(self.exchange.prompt)), classes="prompt")
+        yield self._thoughts
+        yield self._answer
+        yield self._status
+
+    def show(self, exchange: Exchange) -> None:
+        """Redraw for a newer state of the same turn."""
+        was, self.exchange = self.exchange, exchange
+        self.remove_class(f"-{was.state}").add_class(f"-{exchange.state}")
+        self._status.update(self._spoken(exchange))
+        if exchange.state not in RUNNING or not exchange.answer:
+            self._answer.finish(exchange.answer)
+            self._show_thought(exchange.thought)
+
+    def stream(self, text: str, thought: bool) -> None:
+        """More text has come; `flush` draws it."""
+        if thought:
+            self._fresh_thought += text
+        else:
+            self._answer.add(text)
+
+    def flush(self, exchange: Exchange) -> bool:
+        """Draw what came since the last time; `exchange` is the newest state. True if something was drawn."""
+        if self.exchange.state != exchange.state:
+            self.show(exchange)
+        if self._fresh_thought:
+            self._fresh_thought = ""
+            self._show_thought(exchange.thought)
+            return True
+        return self._answer.flush()
+
+    def _show_thought(self, thought: str) -> None:
+        self._thoughts.display = bool(thought)
+        self._thoughts.title = f"Thoughts · {units.plural(len(thought.split()), 'word')}"
+        self._thought.update(Content(inert(thought)))
+
+    def _spoken(self, exchange: Exchange) -> Content:
+        words = f"✗ {exchange.note}" if exchange.note else _STATUS.get(exchange.state, "")
+        if exchange.state == "streaming":
+            words = "" if exchange.answer else _STATUS["waiting"]
+        return Content(inert(words))

@@ -1,0 +1,155 @@
+"""One turn: match the KV, prefill the rest, decode, save. Whatever ends it, ledger = KV and the answer is stored.
+
+Counts come from the calls themselves: the prefiller reports what it fed, the decoder what it fed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from chatkv.answer import GrowingAnswer
+from chatkv.engine.decode import Decoder
+from chatkv.engine.sampling import Sampler
+from chatkv.errors import ChatkvError
+from chatkv.protocol import Error, Event, Finish, Prefill, PrefixBreak, Turn
+from chatkv.runtime import Runtime
+from chatkv.tokens import Rendered
+
+_KV_EVENT_EVERY_S = 0.25
+_SHOWN_TOKENS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What to answer. `prompt` ends where the answer begins; `expected` is how much of it the KV should hold."""
+
+    prompt: Rendered
+    turn: int
+    user_id: int
+    answer: GrowingAnswer
+    max_new_tokens: int
+    received_at: float
+    """`time.perf_counter()` when the command came in: TTFT counts from here."""
+    expected: int = 0
+
+
+class RunningTurn:
+    """Runs one `Order`. Iterate `run`; afterwards `result` is the turn's event."""
+
+    def __init__(self, runtime: Runtime, order: Order) -> None:
+        self.runtime = runtime
+        self.order = order
+        self.reused = self.early = self.prefilled = self.decoded = 0
+        self.finish: Finish = "error"
+        self._first_at: float | None = None
+        self._last_at = 0.0
+        self._n_sampled = 0
+        self._kv_at = 0.0
+
+    def run(self, cancelled: Callable[[], bool]) -> Iterator[Event]:
+        """Yield events up to and including the `turn` event. Engine failures become an `error` event before it."""
+        try:
+            yield from self._prefill(cancelled)
+            yield from self._decode(cancelled)
+        except ChatkvError as error:
+            self.finish = "error"
+            yield Error(error.message, error.hint, "send")
+        except BaseException as error:
+            self.order.answer.finish("cancelled" if isinstance(error, GeneratorExit) else "error")
+            raise
+        finally:
+            assert self.runtime.engine.in_step(), "ledger and KV differ"
+        yield from self.order.answer.finish(self.finish)
+        yield self.runtime.kv_event()
+        yield self.result()
+        self.runtime.engine.ledger.mark()
+
+    def result(self) -> Turn:
+        """The turn's numbers."""
+        kv = self.runtime.kv_event()
+        ttft = None if self._first_at is None else self._first_at - self.order.received_at
+        n_later = self._n_sampled - 1
+        tpot = (self._last_at - self._first_at) / n_later if self._first_at is not None and n_later > 0 else None
+        return Turn(
+            turn=self.order.turn,
+            user_id=self.order.user_id,
+            message_id=self.order.answer.message.id,
+            finish=self.finish,
+            reused=self.reused,
+            prefilled=self.prefilled,
+            prefilled_early=self.early,
+            decoded=self.decoded,
+            recalled=0,
+            ttft_s=ttft,
+            tpot_s=tpot,
+            kv_used_bytes=kv.used_bytes,
+            kv_reserved_bytes=kv.reserved_bytes,
+            kv_budget_bytes=kv.budget_bytes,
+            kv_tokens=kv.tokens,
+        )
+
+    def _prefill(self, cancelled: Callable[[], bool]) -> Iterator[Event]:
+        engine, prompt = self.runtime.engine, self.order.prompt
+        shared = engine.ledger.shared(prompt.ids)
+        old_ids = engine.ledger.ids[shared : shared + _SHOWN_TOKENS]
+        kept = self.runtime.prefiller.match(prompt.ids)
+        self.reused = min(kept, engine.ledger.low)
+        self.early = kept - self.reused
+        if kept < min(self.order.expected, len(prompt.ids) - 1):
+            yield self._break(kept, shared, list(old_ids))
+        engine.cache.reserve(len(prompt.ids))
+        total = len(prompt.ids) - kept
+        yield Prefill(0, total)
+        for n_fed in self.runtime.prefiller.run(prompt, cancelled):
+            self.prefilled += n_fed
+            yield Prefill(self.prefilled, total)
+
+    def _decode(self, cancelled: Callable[[], bool]) -> Iterator[Event]:
+        engine, answer = self.runtime.engine, self.order.answer
+        if len(engine.ledger) < len(self.order.prompt.ids):
+            self.finish = "cancelled"
+            return
+        yield self.runtime.kv_event()
+        sampler = Sampler(self.runtime.sampling, engine.logits.device)
+        decoder = Decoder(
+            engine,
+            sampler,
+            end_ids=self.runtime.end_ids,
+            limit=self.order.max_new_tokens,
+            turn=self.order.turn,
+        )
+        try:
+            for token in decoder.run(cancelled):
+                self._clock()
+                yield from answer.take(token)
+                answer.save_if_due()
+                if answer.stopped:
+                    decoder.ended = "stop"
+                    break
+                if self._last_at - self._kv_at > _KV_EVENT_EVERY_S:
+                    self._kv_at = self._last_at
+                    yield self.runtime.kv_event()
+            self.finish = decoder.ended
+        finally:
+            self.decoded = decoder.fed
+        engine.checkpoint()
+
+    def _clock(self) -> None:
+        self._last_at = time.perf_counter()
+        self._n_sampled += 1
+        if self._first_at is None:
+            self._first_at = self._kv_at = self._last_at
+
+    def _break(self, kept: int, shared: int, old_ids: list[int]) -> PrefixBreak:
+        codec, ids = self.runtime.codec, self.order.prompt.ids
+        lost = min(self.order.expected, len(ids) - 1) - kept
+        if kept < shared:
+            reason = "the layers of this model can only go back to a checkpoint"
+            if self.runtime.engine.cache.rollback == "rebuild":
+                reason = "the layers of this model cannot go back at all"
+        else:
+            reason = "the chat template rewrote an earlier part of the conversation"
+        found = codec.decode(ids[shared : shared + _SHOWN_TOKENS])
+        return PrefixBreak(kept, codec.decode(old_ids), found, lost, reason)

@@ -1,0 +1,154 @@
+"""The process that owns the model: commands in as JSON lines, events out as JSON lines, until the input ends.
+
+A reader thread takes commands as they come, so that `stop` reaches a running answer; everything else waits in line.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterable
+from typing import IO, TYPE_CHECKING
+
+from chatkv.config import Config
+from chatkv.errors import ChatkvError
+from chatkv.paths import Paths
+from chatkv.protocol import Close, Closed, Command, Error, Event, Send, Stop, command_from_json, to_json, type_name
+
+if TYPE_CHECKING:
+    from chatkv.host import Host
+
+
+Emit = Callable[[Event], None]
+
+
+class Inbox:
+    """Commands in order of arrival, with the time they came in. Safe between the reader and the main thread."""
+
+    def __init__(self) -> None:
+        self._queue: queue.SimpleQueue[tuple[Command | ChatkvError, float]] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._n_arrived = self._n_taken = 0
+        self._running = self._stopped = 0
+        self._closing = False
+
+    def read(self, lines: Iterable[str], *, stop_at_end: bool) -> None:
+        """Take commands from `lines`. Their end counts as `close`, once all is done or (`stop_at_end`) at once."""
+        for line in lines:
+            if line.strip():
+                try:
+                    self.put(command_from_json(line))
+                except ChatkvError as error:
+                    self._line_up(error)
+        if stop_at_end:
+            self.put(Close())
+        else:
+            self._line_up(Close())
+
+    def put(self, command: Command) -> None:
+        """Line up `command`. `Stop` acts at once, on what runs or else on what runs next; `Close` stops everything."""
+        if isinstance(command, Stop):
+            with self._lock:
+                self._stopped = self._running or self._n_taken + 1
+            return
+        if isinstance(command, Close):
+            self._closing = True
+        self._line_up(command)
+
+    def is_empty(self) -> bool:
+        """Whether nothing waits."""
+        return self._queue.empty()
+
+    def next(self) -> tuple[Command | ChatkvError, float]:
+        """Wait for the next one; the one before it is done."""
+        with self._lock:
+            self._running = 0
+            if self._stopped > self._n_arrived:
+                self._stopped = 0
+        item = self._queue.get()
+        with self._lock:
+            self._n_taken += 1
+            self._running = self._n_taken
+        return item
+
+    def cancelled(self) -> bool:
+        """Whether the running command should end."""
+        return self._closing or self._stopped == self._running
+
+    def _line_up(self, item: Command | ChatkvError) -> None:
+        with self._lock:
+            self._n_arrived += 1
+        self._queue.put((item, time.perf_counter()))
+
+
+def serve(config: Config, paths: Paths, source: IO[str], sink: IO[str], *, stop_at_end: bool = False) -> int:
+    """Run until `source` ends or `close` comes; return the exit code. Every event is one flushed line on `sink`.
+
+    `stop_at_end`: the end of the input stops a running answer (its reader is gone) instead of letting it finish.
+    """
+
+    def emit(event: Event) -> None:
+        sink.write(to_json(event) + "\n")
+        sink.flush()
+
+    inbox = Inbox()
+    signal.signal(signal.SIGTERM, lambda *_: inbox.put(Close()))
+    signal.signal(signal.SIGINT, lambda *_: inbox.put(Stop()))
+    reader = threading.Thread(target=inbox.read, args=(source,), kwargs={"stop_at_end": stop_at_end}, daemon=True)
+    reader.start()
+    try:
+        return _run(config, paths, inbox, emit)
+    except BrokenPipeError:
+        return 0
+
+
+def _run(config: Config, paths: Paths, inbox: Inbox, emit: Emit) -> int:
+    from chatkv.host import Host
+
+    try:
+        host = Host(config, paths, emit)
+        host.load()
+    except ChatkvError as error:
+        emit(Error(error.message, error.hint, "load"))
+        emit(Closed())
+        return error.exit_code
+    try:
+        while True:
+            while inbox.is_empty() and host.has_idle_work:
+                host.idle_step()
+            command, received_at = inbox.next()
+            if isinstance(command, Close):
+                break
+            _carry_out(host, command, inbox, received_at, emit)
+    finally:
+        host.close()
+    emit(Closed())
+    return 0
+
+
+def _carry_out(host: Host, command: Command | ChatkvError, inbox: Inbox, received_at: float, emit: Emit) -> None:
+    name = "" if isinstance(command, ChatkvError) else type_name(type(command))
+    text = command.text if isinstance(command, Send) else ""
+    try:
+        if isinstance(command, ChatkvError):
+            raise command
+        host.handle(command, inbox.cancelled, received_at)
+    except ChatkvError as error:
+        emit(Error(error.message, error.hint, name, text))
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        traceback.print_exc(file=sys.stderr)
+        emit(Error(f"chatkv failed: {type(error).__name__}: {error}", "The log has the details.", name, text))
+
+
+def private_stdout() -> IO[str]:
+    """The process's stdout for protocol lines alone; whatever libraries print goes to stderr from now on."""
+    sink = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
+    os.dup2(2, 1)
+    return sink

@@ -78,7 +78,9 @@ class WorkerClient:
                     start_new_session=True,
                 )
         except OSError as error:
-            raise WorkerError(f"Cannot start the model process: {error}.", "Is chatkv installed whole?") from error
+            raise WorkerError(
+                f"Cannot start the model process: {error}.", "Is chatkv installed whole?"
+            ) from error
 
     async def send(self, command: Command) -> None:
         """Write one command. Raises `WorkerError` when nobody is there to read it."""
@@ -89,7 +91,9 @@ class WorkerClient:
             process.stdin.write(to_json(command).encode() + b"\n")
             await process.stdin.drain()
         except (BrokenPipeError, ConnectionResetError) as error:
-            raise WorkerError("The model process went away.", "Try again once it has been restarted.") from error
+            raise WorkerError(
+                "The model process went away.", "Try again once it has been restarted."
+            ) from error
 
     async def events(self) -> AsyncIterator[Event | Death]:
         """Events until the process ends; then, unless `close` was called, one `Death` as the last item.

@@ -189,7 +189,9 @@ def changed(config: Config, key: str, value: Any) -> Config:
     section, _, name = key.rpartition(".")
     if not section:
         return dataclasses.replace(config, **{name: converted})
-    return dataclasses.replace(config, **{section: dataclasses.replace(getattr(config, section), **{name: converted})})
+    return dataclasses.replace(
+        config, **{section: dataclasses.replace(getattr(config, section), **{name: converted})}
+    )
 
 
 def flatten(config: Config) -> dict[str, Any]:
@@ -207,9 +209,13 @@ def _read_file(file: Path) -> Iterator[tuple[str, Any]]:
     except FileNotFoundError:
         return
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"Cannot read {file}: {error}.", "Check its permissions and encoding (UTF-8).") from error
+        raise ConfigError(
+            f"Cannot read {file}: {error}.", "Check its permissions and encoding (UTF-8)."
+        ) from error
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{file} is not valid TOML: {error}.", "Mend that line, or move the file away.") from error
+        raise ConfigError(
+            f"{file} is not valid TOML: {error}.", "Mend that line, or move the file away."
+        ) from error
     known = keys()
     for name, value in table.items():
         if isinstance(value, dict):
@@ -255,11 +261,19 @@ def _build(merged: Mapping[str, tuple[Any, str]]) -> Config:
 
 def _convert(raw: Any, kind: Any, where: str) -> Any:
     """`raw` as `kind`; strings (environment, flags) are parsed, TOML values must already fit."""
-    options = [k for k in typing.get_args(kind) if k is not type(None)] if isinstance(kind, types.UnionType) else [kind]
+    options = (
+        [k for k in typing.get_args(kind) if k is not type(None)]
+        if isinstance(kind, types.UnionType)
+        else [kind]
+    )
     target = options[0]
     try:
         if typing.get_origin(target) is tuple:
-            items = tomllib.loads(f"v = {raw}")["v"] if isinstance(raw, str) and raw.lstrip().startswith("[") else raw
+            items = (
+                tomllib.loads(f"v = {raw}")["v"]
+                if isinstance(raw, str) and raw.lstrip().startswith("[")
+                else raw
+            )
             items = [items] if isinstance(items, str) else items
             if isinstance(items, (list, tuple)) and all(isinstance(item, str) for item in items):
                 return tuple(items)
@@ -276,7 +290,10 @@ def _convert(raw: Any, kind: Any, where: str) -> Any:
             return target(raw)
     except (ValueError, tomllib.TOMLDecodeError):
         pass
-    raise ConfigError(f"{where} = {raw!r}: expected {_spoken(target)}.", "See the comment on this key in `chatkv config show`.")
+    raise ConfigError(
+        f"{where} = {raw!r}: expected {_spoken(target)}.",
+        "See the comment on this key in `chatkv config show`.",
+    )
 
 
 def _spoken(target: Any) -> str:

@@ -58,7 +58,11 @@ class Host:
 
         started = time.perf_counter()
         files = models.locate_model(
-            self.config.model, self._paths.models, revision=self.config.load.revision, on_progress=report
+            self.config.model,
+            self._paths.models,
+            revision=self.config.load.revision,
+            trust_remote_code=self.config.load.trust_remote_code,
+            on_progress=report,
         )
         loaded = self._loaded = load_model(files, self.config.load, report)
         runtime = self._runtime = build_runtime(loaded, self.config)
@@ -67,7 +71,14 @@ class Host:
         seconds = time.perf_counter() - started
         dtype = str(loaded.dtype).removeprefix("torch.")
         self._emit(
-            Ready(loaded.name, loaded.device, dtype, loaded.context_tokens, loaded.bytes_per_token, round(seconds, 3))
+            Ready(
+                loaded.name,
+                loaded.device,
+                dtype,
+                loaded.context_tokens,
+                loaded.bytes_per_token,
+                round(seconds, 3),
+            )
         )
         self._emit(runtime.kv_event())
 
@@ -111,7 +122,9 @@ class Host:
             case Continue(max_new_tokens=limit):
                 events = session.extend(cancelled, max_new_tokens=limit, received_at=received_at)
             case Edit(message_id=message_id, text=text):
-                events = session.edit(message_id, text, cancelled, max_new_tokens=None, received_at=received_at)
+                events = session.edit(
+                    message_id, text, cancelled, max_new_tokens=None, received_at=received_at
+                )
             case Fork(message_id=message_id):
                 events = session.fork(message_id)
             case _:
@@ -143,9 +156,15 @@ class Host:
         self._session = Session(self.runtime, self.store, record=self.store.session(record.id))
         self._emit(self._session.opened())
         if n_partial:
-            self._emit(Notice("The last answer was cut when its process ended. `continue` extends it.", "warning"))
+            self._emit(
+                Notice("The last answer was cut when its process ended. `continue` extends it.", "warning")
+            )
         if record.model != self.runtime.engine.loaded.name:
-            self._emit(Notice(f"This session was held with {record.model}; {self.runtime.engine.loaded.name} goes on."))
+            self._emit(
+                Notice(
+                    f"This session was held with {record.model}; {self.runtime.engine.loaded.name} goes on."
+                )
+            )
 
     def _claim(self) -> None:
         """A session that was just stored for the first time is ours to write."""
@@ -161,11 +180,19 @@ class Host:
     def _set(self, key: str, value: str | int | float | bool) -> None:
         self.config = changed(self.config, key, value)
         if not key.startswith(_LIVE_SETTINGS):
-            raise UsageError(f"`{key}` takes effect when the model is loaded.", f"Restart with --set {key}=….")
+            raise UsageError(
+                f"`{key}` takes effect when the model is loaded.", f"Restart with --set {key}=…."
+            )
         assert self._loaded is not None
         self._runtime = build_runtime(self._loaded, self.config, self._runtime)
         if self._session is not None:
             self._session.adopt(self._runtime)
         shown = dataclasses.asdict(self._runtime.sampling) if key.startswith("sampling.") else value
-        self._emit(Notice(f"{key} = {value!r}" if not isinstance(shown, dict) else f"{key} = {value!r} (in force: {shown})"))
+        self._emit(
+            Notice(
+                f"{key} = {value!r}"
+                if not isinstance(shown, dict)
+                else f"{key} = {value!r} (in force: {shown})"
+            )
+        )
         self._emit(self._runtime.kv_event())

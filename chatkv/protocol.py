@@ -252,7 +252,19 @@ class Closed:
 
 
 Event = (
-    Loading | Ready | Opened | Accepted | Prefill | Delta | Thought | Turn | Kv | PrefixBreak | Notice | Error | Closed
+    Loading
+    | Ready
+    | Opened
+    | Accepted
+    | Prefill
+    | Delta
+    | Thought
+    | Turn
+    | Kv
+    | PrefixBreak
+    | Notice
+    | Error
+    | Closed
 )
 
 # ── JSON ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -277,14 +289,19 @@ def command_from_json(line: str) -> Command:
     try:
         table = json.loads(line)
     except ValueError as error:
-        raise UsageError(f"Not a JSON object: {error}.", 'Send lines like {"type": "send", "text": "hi"}.') from error
+        raise UsageError(
+            f"Not a JSON object: {error}.", 'Send lines like {"type": "send", "text": "hi"}.'
+        ) from error
     if not isinstance(table, dict) or not isinstance(table.get("type"), str):
         raise UsageError("A command is a JSON object with a `type`.", f"Types: {', '.join(_COMMANDS)}.")
     name = table.pop("type")
     kind = _COMMANDS.get(name)
     if kind is None:
         near = difflib.get_close_matches(name, _COMMANDS, n=1)
-        raise UsageError(f"Unknown command `{name}`.", f"Did you mean `{near[0]}`?" if near else f"Types: {', '.join(_COMMANDS)}.")
+        raise UsageError(
+            f"Unknown command `{name}`.",
+            f"Did you mean `{near[0]}`?" if near else f"Types: {', '.join(_COMMANDS)}.",
+        )
     hints = typing.get_type_hints(kind)
     for key, value in table.items():
         if key not in hints:
@@ -319,5 +336,7 @@ def _fits(value: Any, hint: Any) -> bool:
 
 
 def _missing(kind: type, table: dict[str, Any]) -> str:
-    needed = [f.name for f in dataclasses.fields(kind) if f.default is dataclasses.MISSING and f.name not in table]
+    needed = [
+        f.name for f in dataclasses.fields(kind) if f.default is dataclasses.MISSING and f.name not in table
+    ]
     return ", ".join(f"`{name}`" for name in needed)

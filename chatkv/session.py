@@ -25,7 +25,9 @@ Cancelled = Callable[[], bool]
 class Session:
     """A conversation in progress. `record` is None until its first message is stored."""
 
-    def __init__(self, runtime: Runtime, store: Store, *, record: SessionRecord | None = None, system: str = "") -> None:
+    def __init__(
+        self, runtime: Runtime, store: Store, *, record: SessionRecord | None = None, system: str = ""
+    ) -> None:
         self.runtime = runtime
         self.store = store
         self.record = record
@@ -43,7 +45,9 @@ class Session:
         """The event that says what is open."""
         if self.record is None:
             return Opened("", "", self.runtime.engine.loaded.name)
-        return Opened(self.record.id, self.record.title, self.record.model, self.leaf.id if self.leaf else None)
+        return Opened(
+            self.record.id, self.record.title, self.record.model, self.leaf.id if self.leaf else None
+        )
 
     def adopt(self, runtime: Runtime) -> None:
         """Go on with changed settings; the KV is compared with what they render, not assumed."""
@@ -81,7 +85,9 @@ class Session:
         limit = max_new_tokens or self.runtime.max_new_tokens
         yield from self._answer(prompt, cancelled, limit, received_at, before, expected)
 
-    def regenerate(self, cancelled: Cancelled, *, max_new_tokens: int | None, received_at: float) -> Iterator[Event]:
+    def regenerate(
+        self, cancelled: Cancelled, *, max_new_tokens: int | None, received_at: float
+    ) -> Iterator[Event]:
         """Answer the last user message again, beside the old answer. Raises `UsageError` if there is none."""
         path = list(self._path)
         while path and path[-1].role == "assistant":
@@ -91,17 +97,29 @@ class Session:
         record, user = self._existing_record(), path[-1]
         prompt = self._prompt(self._messages(path))
         answer = self.store.add_message(
-            record.id, user.id, "assistant", "", status="streaming", turn=user.turn, model=self.runtime.engine.loaded.name
+            record.id,
+            user.id,
+            "assistant",
+            "",
+            status="streaming",
+            turn=user.turn,
+            model=self.runtime.engine.loaded.name,
         )
         self.store.set_leaf(record.id, answer.id)
         before, self._path = self._path, [*path, answer]
         yield Accepted(user.turn, user.id, answer.id, user.text)
-        yield from self._answer(prompt, cancelled, max_new_tokens or self.runtime.max_new_tokens, received_at, before)
+        yield from self._answer(
+            prompt, cancelled, max_new_tokens or self.runtime.max_new_tokens, received_at, before
+        )
 
-    def extend(self, cancelled: Cancelled, *, max_new_tokens: int | None, received_at: float) -> Iterator[Event]:
+    def extend(
+        self, cancelled: Cancelled, *, max_new_tokens: int | None, received_at: float
+    ) -> Iterator[Event]:
         """Go on with the last answer where it was cut. Raises `UsageError` if it was not."""
         if self.leaf is None or self.leaf.role != "assistant" or self.leaf.status not in _CUT:
-            raise UsageError("The last answer is complete: there is nothing to continue.", "Send a message instead.")
+            raise UsageError(
+                "The last answer is complete: there is nothing to continue.", "Send a message instead."
+            )
         answer, user = self.leaf, self._path[-2]
         opening = self._prompt(self._messages(self._path[:-1]), n_more=len(answer.ids))
         thought = Segment("thought", answer.turn, answer.answer_start)
@@ -112,7 +130,13 @@ class Session:
         yield from self._answer(prompt, cancelled, limit, received_at, self._path)
 
     def edit(
-        self, message_id: int, text: str, cancelled: Cancelled, *, max_new_tokens: int | None, received_at: float
+        self,
+        message_id: int,
+        text: str,
+        cancelled: Cancelled,
+        *,
+        max_new_tokens: int | None,
+        received_at: float,
     ) -> Iterator[Event]:
         """Say `text` in place of an earlier user message, on a new branch. Older turns stay in the KV."""
         message = self._member(message_id)
@@ -243,7 +267,9 @@ class Session:
         if self.record is None:
             title = " ".join(first_text.split())
             title = title if len(title) <= _TITLE_CHARS else title[: _TITLE_CHARS - 1] + "…"
-            self.record = self.store.create_session(self.runtime.engine.loaded.name, title, self._system or None)
+            self.record = self.store.create_session(
+                self.runtime.engine.loaded.name, title, self._system or None
+            )
         return self.record
 
 

@@ -71,7 +71,9 @@ class RunningTurn:
         kv = self.runtime.kv_event()
         ttft = None if self._first_at is None else self._first_at - self.order.received_at
         n_later = self._n_sampled - 1
-        tpot = (self._last_at - self._first_at) / n_later if self._first_at is not None and n_later > 0 else None
+        tpot = (
+            (self._last_at - self._first_at) / n_later if self._first_at is not None and n_later > 0 else None
+        )
         return Turn(
             turn=self.order.turn,
             user_id=self.order.user_id,

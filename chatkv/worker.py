@@ -18,7 +18,18 @@ from typing import IO, TYPE_CHECKING
 from chatkv.config import Config
 from chatkv.errors import ChatkvError
 from chatkv.paths import Paths
-from chatkv.protocol import Close, Closed, Command, Error, Event, Send, Stop, command_from_json, to_json, type_name
+from chatkv.protocol import (
+    Close,
+    Closed,
+    Command,
+    Error,
+    Event,
+    Send,
+    Stop,
+    command_from_json,
+    to_json,
+    type_name,
+)
 
 if TYPE_CHECKING:
     from chatkv.host import Host
@@ -54,7 +65,8 @@ class Inbox:
         """Line up `command`. `Stop` acts at once, on what runs or else on what runs next; `Close` stops everything."""
         if isinstance(command, Stop):
             with self._lock:
-                self._stopped = self._running or self._n_taken + 1
+                waiting = self._n_taken + 1 if self._n_arrived > self._n_taken else 0
+                self._stopped = self._running or waiting
             return
         if isinstance(command, Close):
             self._closing = True
@@ -68,8 +80,6 @@ class Inbox:
         """Wait for the next one; the one before it is done."""
         with self._lock:
             self._running = 0
-            if self._stopped > self._n_arrived:
-                self._stopped = 0
         item = self._queue.get()
         with self._lock:
             self._n_taken += 1
@@ -99,7 +109,9 @@ def serve(config: Config, paths: Paths, source: IO[str], sink: IO[str], *, stop_
     inbox = Inbox()
     signal.signal(signal.SIGTERM, lambda *_: inbox.put(Close()))
     signal.signal(signal.SIGINT, lambda *_: inbox.put(Stop()))
-    reader = threading.Thread(target=inbox.read, args=(source,), kwargs={"stop_at_end": stop_at_end}, daemon=True)
+    reader = threading.Thread(
+        target=inbox.read, args=(source,), kwargs={"stop_at_end": stop_at_end}, daemon=True
+    )
     reader.start()
     try:
         return _run(config, paths, inbox, emit)
@@ -131,7 +143,9 @@ def _run(config: Config, paths: Paths, inbox: Inbox, emit: Emit) -> int:
     return 0
 
 
-def _carry_out(host: Host, command: Command | ChatkvError, inbox: Inbox, received_at: float, emit: Emit) -> None:
+def _carry_out(
+    host: Host, command: Command | ChatkvError, inbox: Inbox, received_at: float, emit: Emit
+) -> None:
     name = "" if isinstance(command, ChatkvError) else type_name(type(command))
     text = command.text if isinstance(command, Send) else ""
     try:

@@ -104,7 +104,12 @@ def _one_query(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, s
 
 
 def _grouped(
-    query: Tensor, key: Tensor, value: Tensor, scale: float, mask: Tensor | None = None, is_causal: bool = False
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    scale: float,
+    mask: Tensor | None = None,
+    is_causal: bool = False,
 ) -> Tensor:
     """Prefill: CUDA's kernels know groups; elsewhere the key heads are expanded as a view of stride 0."""
     _, heads, q_length, dim = query.shape
@@ -160,7 +165,13 @@ def _expanded(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor
 
 
 def _explicit(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scale: float, softcap: float | None, sinks: Tensor | None
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    scale: float,
+    softcap: float | None,
+    sinks: Tensor | None,
 ) -> Tensor:
     """Scores in the open, for models that bend them: soft capping (Gemma 2), attention sinks (GPT-OSS)."""
     _, heads, q_length, _ = query.shape

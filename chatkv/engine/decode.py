@@ -18,7 +18,9 @@ class Decoder:
     one model call earlier. A reader that stops asking (a stop string) leaves its last token unfed.
     """
 
-    def __init__(self, engine: LocalEngine, sampler: Sampler, *, end_ids: Collection[int], limit: int, turn: int) -> None:
+    def __init__(
+        self, engine: LocalEngine, sampler: Sampler, *, end_ids: Collection[int], limit: int, turn: int
+    ) -> None:
         self.engine = engine
         self.sampler = sampler
         self.end_ids = end_ids

@@ -52,7 +52,9 @@ def pick_device(wanted: str, machine: Machine) -> str:
             f"load.device = {wanted!r}, but this machine has {machine.n_cuda} CUDA devices that torch can use.",
             'Choose "auto" or "cpu", or check the driver with `chatkv doctor`.',
         )
-    raise ConfigError(f"load.device = {wanted!r} cannot be used here.", 'Known: "auto", "cpu", "cuda", "cuda:1", "mps".')
+    raise ConfigError(
+        f"load.device = {wanted!r} cannot be used here.", 'Known: "auto", "cpu", "cuda", "cuda:1", "mps".'
+    )
 
 
 def pick_dtype(wanted: str, device: str, machine: Machine) -> torch.dtype:
@@ -70,7 +72,9 @@ def pick_dtype(wanted: str, device: str, machine: Machine) -> torch.dtype:
 def pick_weights(wanted: str, device: str) -> str:
     """Refuse a weight format that the device cannot hold. Raises `ConfigError`."""
     if wanted in ("int8", "nf4") and device == "mps":
-        raise ConfigError(f"load.weights = {wanted!r} needs bitsandbytes, which does not run on MPS.", 'Choose "auto".')
+        raise ConfigError(
+            f"load.weights = {wanted!r} needs bitsandbytes, which does not run on MPS.", 'Choose "auto".'
+        )
     return wanted
 
 

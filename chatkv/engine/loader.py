@@ -10,7 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, BitsAndBytesConfig, PreTrainedTokenizerBase
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    BitsAndBytesConfig,
+    PreTrainedTokenizerBase,
+)
 from transformers.utils import logging as hf_logging
 
 from chatkv.config import LoadConfig
@@ -55,23 +61,33 @@ def load_model(files: ModelFiles, config: LoadConfig, on_progress: OnProgress) -
     with _clear_errors(files.name), _progress_to(on_progress):
         tokenizer = AutoTokenizer.from_pretrained(files.path, **source)
         on_progress(Progress("loading weights", 0, 0, ""))
-        model, notices = _load_weights(files, config, source, device, dtype)
+        model = _load_weights(files, config, source, device, dtype)
         model.eval().requires_grad_(False)
-        implementation = _checked_attention(model)
+        return loaded_from(
+            model, tokenizer, name=files.name, device=device, load_s=time.perf_counter() - started
+        )
+
+
+def loaded_from(
+    model: Any, tokenizer: PreTrainedTokenizerBase, *, name: str, device: str, load_s: float = 0.0
+) -> LoadedModel:
+    """Check and measure a model that is in memory. Raises `ModelError` if its KV cannot be reused honestly."""
+    implementation = _checked_attention(model)
+    notices = []
     if implementation != attention.NAME:
         notices.append(f"This model computes attention in its own way; using transformers' `{implementation}`.")
     per_token, fixed = _measure(model)
     return LoadedModel(
         model=model,
         tokenizer=tokenizer,
-        name=files.name,
+        name=name,
         device=device,
-        dtype=dtype,
+        dtype=model.dtype,
         attention=implementation,
         context_tokens=_context_tokens(model.config, tokenizer),
         bytes_per_token=per_token,
         fixed_bytes=fixed,
-        load_s=time.perf_counter() - started,
+        load_s=load_s,
         notices=tuple(notices),
     )
 
@@ -84,7 +100,7 @@ def feed_arguments(model: Any) -> tuple[str, bool]:
 
 def _load_weights(
     files: ModelFiles, config: LoadConfig, source: dict[str, Any], device: str, dtype: torch.dtype
-) -> tuple[Any, list[str]]:
+) -> Any:
     arguments: dict[str, Any] = {**source, "dtype": dtype, "device_map": {"": device}}
     weights = devices.pick_weights(config.weights, device)
     if weights != "auto":
@@ -95,11 +111,13 @@ def _load_weights(
             bnb_4bit_compute_dtype=dtype,
         )
     try:
-        return AutoModelForCausalLM.from_pretrained(files.path, attn_implementation=attention.NAME, **arguments), []
+        return AutoModelForCausalLM.from_pretrained(
+            files.path, attn_implementation=attention.NAME, **arguments
+        )
     except ValueError as error:
         if "attn_implementation" not in str(error) and "attention" not in str(error).lower():
             raise
-    return AutoModelForCausalLM.from_pretrained(files.path, **arguments), []
+    return AutoModelForCausalLM.from_pretrained(files.path, **arguments)
 
 
 @torch.inference_mode()
@@ -130,7 +148,10 @@ def _probe_logits(model: Any, ids: torch.Tensor) -> torch.Tensor:
     for size in _PROBE_TOKENS:
         positions = torch.arange(start, start + size, device=ids.device)[None]
         out = model(
-            input_ids=ids[:, start : start + size], position_ids=positions, use_cache=True, **{cache_argument: cache}
+            input_ids=ids[:, start : start + size],
+            position_ids=positions,
+            use_cache=True,
+            **{cache_argument: cache},
         )
         logits, start = out.logits[0, -1].float(), start + size
     return logits
@@ -174,12 +195,16 @@ def _clear_errors(name: str) -> Iterator[None]:
     except (OSError, ValueError, ImportError, KeyError, RuntimeError, torch.OutOfMemoryError) as error:
         failure = error
     if devices.is_out_of_memory(failure):
-        hint = "Choose a smaller model, or smaller weights (`load.weights`); `chatkv doctor` shows what is free."
+        hint = (
+            "Choose a smaller model, or smaller weights (`load.weights`); `chatkv doctor` shows what is free."
+        )
         raise ModelError(f"{name} does not fit into memory.", hint)
     first_line = str(failure).strip().splitlines()[0] if str(failure).strip() else type(failure).__name__
-    hint = "See `chatkv doctor`; `model = \"starter\"` always works."
+    hint = 'See `chatkv doctor`; `model = "starter"` always works.'
     if "trust_remote_code" in str(failure):
-        hint = "Its code comes with the model: set `load.trust_remote_code = true` only if you trust its author."
+        hint = (
+            "Its code comes with the model: set `load.trust_remote_code = true` only if you trust its author."
+        )
     raise ModelError(f"Cannot load {name}: {first_line}", hint) from failure
 
 

@@ -65,7 +65,9 @@ class LocalEngine:
         if out_of_memory:
             gc.collect()
             devices.drop_scratch(self.loaded.device)
-            raise OutOfMemory(f"Out of memory while reading {len(ids)} tokens.", "See `chatkv doctor` for what is free.")
+            raise OutOfMemory(
+                f"Out of memory while reading {len(ids)} tokens.", "See `chatkv doctor` for what is free."
+            )
         self.ledger.append(ids, kind, turn)
         self._logits, self._logits_at = logits, len(self.ledger)
 

@@ -12,7 +12,13 @@ from torch import Tensor
 from chatkv.config import SamplingConfig
 from chatkv.errors import EngineError
 
-_GENERAL: dict[str, Any] = {"temperature": 0.7, "top_k": 0, "top_p": 0.95, "min_p": 0.0, "repetition_penalty": 1.0}
+_GENERAL: dict[str, Any] = {
+    "temperature": 0.7,
+    "top_k": 0,
+    "top_p": 0.95,
+    "min_p": 0.0,
+    "repetition_penalty": 1.0,
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,9 @@ class LiveCache(Cache):
         """Save recurrent states at length `n_tokens` (no-op where layers can be cut). The oldest but one goes first."""
         if self.rollback != "checkpoint" or n_tokens == 0 or n_tokens in self._checkpoints:
             return
-        self._checkpoints[n_tokens] = [layer.snapshot() for layer in self.layers if isinstance(layer, StateLayer)]
+        self._checkpoints[n_tokens] = [
+            layer.snapshot() for layer in self.layers if isinstance(layer, StateLayer)
+        ]
         if len(self._checkpoints) > KEPT_CHECKPOINTS:
             del self._checkpoints[sorted(self._checkpoints)[1]]
 
@@ -99,7 +101,9 @@ class LiveCache(Cache):
         return sum(saved.nbytes for layers in self._checkpoints.values() for saved in layers)
 
     def _rollback_kind(self) -> Rollback:
-        if all(isinstance(layer, GrowingLayer | DummyLayer) and layer.is_croppable for layer in self._stateful()):
+        if all(
+            isinstance(layer, GrowingLayer | DummyLayer) and layer.is_croppable for layer in self._stateful()
+        ):
             return "cut"
         known = all(isinstance(layer, GrowingLayer | StateLayer) for layer in self._stateful())
         return "checkpoint" if known else "rebuild"

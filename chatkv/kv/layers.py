@@ -38,10 +38,16 @@ class GrowingLayer(CacheLayerMixin):
         """Take shapes, dtype and device from the first states seen."""
         assert key_states.shape[0] == 1, "the live cache holds one conversation, not a batch"
         self.dtype, self.device = key_states.dtype, key_states.device
-        self._heads, self._key_dim, self._value_dim = key_states.shape[1], key_states.shape[3], value_states.shape[3]
+        self._heads, self._key_dim, self._value_dim = (
+            key_states.shape[1],
+            key_states.shape[3],
+            value_states.shape[3],
+        )
         self.is_initialized = True
 
-    def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
+    def update(
+        self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any
+    ) -> tuple[Tensor, Tensor]:
         """Append states [1, kv_heads, n_new, dim]; return views of all keys and all values."""
         if not self.is_initialized:
             self.lazy_initialization(key_states, value_states)
@@ -147,7 +153,9 @@ class StateLayer(LinearAttentionLayer):
 
     def snapshot(self) -> StateSnapshot:
         """Clone the states as they stand."""
-        return StateSnapshot(_clones(self.conv_states), _clones(self.recurrent_states), dict(self.has_previous_state))
+        return StateSnapshot(
+            _clones(self.conv_states), _clones(self.recurrent_states), dict(self.has_previous_state)
+        )
 
     def restore(self, saved: StateSnapshot) -> None:
         """Put cloned states back, bit for bit."""

@@ -6,7 +6,16 @@ import re
 
 from chatkv.errors import ConfigError
 
-_UNITS = {"": 1, "b": 1, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "kb": 10**3, "mb": 10**6, "gb": 10**9}
+_UNITS = {
+    "": 1,
+    "b": 1,
+    "kib": 1 << 10,
+    "mib": 1 << 20,
+    "gib": 1 << 30,
+    "kb": 10**3,
+    "mb": 10**6,
+    "gb": 10**9,
+}
 _AUTO_SHARE = {"cpu": 0.25, "mps": 0.5}
 _CUDA_SHARE = 0.75
 

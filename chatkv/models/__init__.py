@@ -1,4 +1,4 @@
-"""What model: the starter model, a hub id, a local folder or a GGUF file, found, fetched, verified and listed.
+"""What model: the starter model, a hub id, a folder or a GGUF file; found, fetched, verified and listed.
 
 Ends at files on disk; knows nothing of tensors in memory, devices or configuration. Importing it loads no
 heavy library.

@@ -1,4 +1,4 @@
-"""Whether a folder holds a whole model that may be loaded. Reads names, JSON and weight headers, never weights."""
+"""Whether a folder or GGUF file is a whole, loadable model. Reads JSON and headers, never weights."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PICKLED = ("*.bin", "*.pt", "*.pth")
 
 
 def check_folder(folder: Path, *, trust_remote_code: bool = False) -> None:
-    """Raise `ModelError`, naming the file, unless `folder` has configuration, tokenizer and complete weights."""
+    """Raise `ModelError`, naming the file, unless `folder` has configuration, tokenizer and whole weights."""
     if not (folder / "config.json").is_file():
         raise _not_a_model(folder)
     config = read_json(folder / "config.json")
@@ -148,6 +148,6 @@ def _no_weights(folder: Path) -> ModelError:
 def pickled(where: str) -> ModelError:
     """The refusal of weights whose loading can run any program."""
     return ModelError(
-        f"{where} has its weights only in pickled files (*.bin, *.pt), and loading those can run any program.",
+        f"{where} has its weights only in pickled files (*.bin, *.pt); loading those can run any program.",
         "Choose a model with *.safetensors, or convert these on a machine where that is safe.",
     )

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chatkv.errors import ModelError
@@ -19,6 +17,9 @@ from chatkv.models.tensor_file import write_bfloat16
 from chatkv.models.vocabulary import write_tokenizer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
     import numpy
 
 _LAYER = {
@@ -45,7 +46,7 @@ def convert_gguf(source: Path, target: Path, on_progress: OnProgress) -> None:
     if architecture != "llama":
         raise ModelError(f"`{source}` has the architecture {architecture!r}; only 'llama' is converted.")
     config = llama_config(header)
-    write_json(target / "config.json", config)
+    (target / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
     write_tokenizer(header.fields, target, config["max_position_embeddings"])
     _write_weights(header, config, target / "model.safetensors", on_progress)
 
@@ -85,11 +86,6 @@ def llama_config(header: GgufFile) -> dict[str, Any]:
         }
     except KeyError as error:
         raise ModelError(f"`{header.path}` lacks {error}.", "Is it a whole language model?") from error
-
-
-def write_json(path: Path, table: dict[str, Any]) -> None:
-    """Write `table` for people and programs to read."""
-    path.write_text(json.dumps(table, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def _write_weights(header: GgufFile, config: dict[str, Any], target: Path, on_progress: OnProgress) -> None:

@@ -1,18 +1,22 @@
 """A hash by which a model is known again, wherever its files lie and whenever they were copied.
 
-Cheap: small files whole, of large ones the size, the head and evenly spaced samples. Notices a model swapped under
-the same name, also a fine-tuned one of the same shapes; is no proof against tampering.
+Cheap: small files whole, of large ones the size, the head and evenly spaced samples. Notices a model swapped
+under the same name, also a fine-tuned one of the same shapes; is no proof against tampering.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from chatkv.errors import ModelError
 from chatkv.models.check import weight_files
-from chatkv.models.files import ModelFiles
+
+if TYPE_CHECKING:
+    from hashlib import blake2b
+    from pathlib import Path
+
+    from chatkv.models.files import ModelFiles
 
 _WHOLE_NBYTES = 64 << 20
 _HEAD_NBYTES = 1 << 20
@@ -28,6 +32,8 @@ def file_digest(files: ModelFiles) -> str:
 
     Raises `ModelError` if one of them cannot be read.
     """
+    import hashlib
+
     digest = hashlib.blake2b(digest_size=16)
     try:
         for path in _parts(files):
@@ -46,7 +52,7 @@ def _parts(files: ModelFiles) -> list[Path]:
     return sorted(path for path in small if path.is_file()) + weight_files(files.path)
 
 
-def _add_content(digest: hashlib.blake2b, path: Path, nbytes: int) -> None:
+def _add_content(digest: blake2b, path: Path, nbytes: int) -> None:
     with path.open("rb") as file:
         if nbytes <= _WHOLE_NBYTES and path.suffix in _KINDS:
             digest.update(file.read())

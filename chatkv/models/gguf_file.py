@@ -1,7 +1,7 @@
 """Header of a GGUF file: its fields and where its tensors lie. Knows nothing of what they mean.
 
-The `gguf` package's reader takes seconds for a large vocabulary; this one takes a fraction of one, which is what
-a check at every start may cost. Format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
+The `gguf` package's reader takes seconds for a large vocabulary; this one takes a fraction of one, which is
+what a check at every start may cost. Format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ import math
 import mmap
 import struct
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chatkv.errors import ModelError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _STRING, _ARRAY = 8, 9
@@ -40,7 +42,7 @@ class GgufFile:
 
 
 def read_gguf(path: Path) -> GgufFile:
-    """Parse the header of `path`. Raises `ModelError` if it is unreadable, damaged, cut short or no GGUF file."""
+    """Parse the header of `path`. Raises `ModelError` if it is unreadable, damaged, cut short or not GGUF."""
     try:
         nbytes = path.stat().st_size
         with path.open("rb") as file:

@@ -1,7 +1,7 @@
 """A model of the Hugging Face hub, in Hugging Face's own cache on this machine.
 
-Chooses the files, downloads them with progress (weights last, so that complete weights mean a complete model), and
-turns every way this fails into words. What is complete here is used without asking the network.
+Chooses the files and downloads them with progress: weights last, so that whole weights mean a whole model.
+What is whole here is used without asking the network.
 """
 
 from __future__ import annotations

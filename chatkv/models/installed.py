@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from chatkv.errors import ModelError
@@ -12,6 +10,9 @@ from chatkv.models.check import check_folder, check_gguf
 from chatkv.models.starter import STARTER, is_whole
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
     from huggingface_hub import CachedRepoInfo, CachedRevisionInfo
 
 

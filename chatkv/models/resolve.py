@@ -1,4 +1,4 @@
-"""From what a person writes as `model` to files that are there. Decides which kind it is; asks the rooms that know.
+"""From what a person writes as `model` to files that are there. Decides only which kind of model it is.
 
 What is spelled like a path is never asked of the hub.
 """
@@ -32,9 +32,9 @@ def locate_model(
 ) -> ModelFiles:
     """Find the model that `spec` names, fetching what is not on this machine yet.
 
-    `spec`: `starter`, a folder, a `*.gguf` file, `org/name` or `org/name:file.gguf`. `folder`: where chatkv keeps
-    models it made itself; hub models lie in Hugging Face's own cache. `revision`: branch, tag or commit of a hub
-    model. `refresh`: ask the hub for changes even if the model is on this machine. Raises `ModelError`.
+    `spec`: `starter`, a folder, a `*.gguf` file, `org/name` or `org/name:file.gguf`. `folder`: where chatkv
+    keeps models it made itself; hub models lie in Hugging Face's own cache. `revision`: branch, tag or commit
+    of a hub model. `refresh`: ask the hub for changes even if the model is here. Raises `ModelError`.
     """
     spec = spec.strip()
     if spec == "starter":

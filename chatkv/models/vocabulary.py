@@ -6,13 +6,14 @@ Knows which pre-tokenizer the named kinds of vocabulary were trained with; refus
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chatkv.errors import ModelError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
     from tokenizers import Tokenizer
     from tokenizers.pre_tokenizers import PreTokenizer
 

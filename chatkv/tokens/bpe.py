@@ -84,7 +84,10 @@ def split_pattern(pre_tokenizer: Mapping[str, Any] | None) -> str | None:
         case ["Digits"] if uses_gpt2:
             return _AROUND_DIGITS % ("" if before[0]["individual_digits"] else "+")
         case ["Split"] if not uses_gpt2 and "Regex" in before[0]["pattern"]:
-            keeps_all = (before[0]["behavior"], before[0]["invert"]) in (("Isolated", False), ("Removed", True))
+            keeps_all = (before[0]["behavior"], before[0]["invert"]) in (
+                ("Isolated", False),
+                ("Removed", True),
+            )
             return str(before[0]["pattern"]["Regex"]) if keeps_all else None
         case _:
             return None

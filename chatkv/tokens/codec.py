@@ -36,7 +36,9 @@ class Codec:
         self._fast = build_fast(backend, self._vocab, self._plain)
         self._control_ids = frozenset(c.id for c in controls.values()) - _unknown_ids(backend)
         longest_first = sorted(controls, key=len, reverse=True)
-        self._control_pattern = re.compile("(" + "|".join(map(re.escape, longest_first)) + ")") if controls else None
+        self._control_pattern = (
+            re.compile("(" + "|".join(map(re.escape, longest_first)) + ")") if controls else None
+        )
         self.how: Literal["tiktoken", "tokenizers"] = "tiktoken" if self._fast else "tokenizers"
         self.special: Mapping[str, int] = {text: control.id for text, control in controls.items()}
         self.controls: Mapping[int, Control] = {control.id: control for control in controls.values()}

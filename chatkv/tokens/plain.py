@@ -29,14 +29,18 @@ class PlainEncoder:
         self._opening = _bare_copy(backend, parts_json(backend), blanks)
         self._joined = _bare_copy(backend, _without_prefix(parts_json(backend)), blanks)
         self._renumber = {
-            found: i for i, token in blanks.items() if (found := self._opening.token_to_id(token.content)) != i
+            found: i
+            for i, token in blanks.items()
+            if (found := self._opening.token_to_id(token.content)) != i
         }
         self._opens_after_control = self._prefixes_after_control(backend, controls)
 
     def encode(self, text: str, after: After = "start") -> list[int]:
         """Ids of `text`, none of them from the template's vocabulary unless the model itself lists it as a word."""
         opening = after == "start" or (after == "control" and self._opens_after_control)
-        ids: list[int] = (self._opening if opening else self._joined).encode(text, add_special_tokens=False).ids
+        ids: list[int] = (
+            (self._opening if opening else self._joined).encode(text, add_special_tokens=False).ids
+        )
         return [self._renumber.get(i, i) for i in ids] if self._renumber else ids
 
     def _prefixes_after_control(self, backend: Tokenizer, controls: dict[str, Control]) -> bool:
@@ -65,4 +69,3 @@ def _without_prefix(parts: dict[str, Any]) -> dict[str, Any]:
         if step["type"] == "ByteLevel":
             step["add_prefix_space"] = False
     return parts
-

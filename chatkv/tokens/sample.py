@@ -18,7 +18,9 @@ def f(x, *, y=0x1F):\n    if x >= 10_000:\n\t\treturn {"a": [1, 2, 3], 'b': None
 # Title\n\n1. one\n2. two\n   - nested\n\n| a | b |\n|---|---|\n| 1 | 22 | 333 | 4444 | 55555 | 123456789012345
 """
 
-_ALPHABET = " \n\t\r 0123456789abcdefgXYZ'\"-_.,:;!?()[]{}<>/\\|@#$%^&*+=~` éßñøжλאبनไ中文かカ한😀\u0301\u200b\u00a0"
+_ALPHABET = (
+    " \n\t\r 0123456789abcdefgXYZ'\"-_.,:;!?()[]{}<>/\\|@#$%^&*+=~` éßñøжλאبनไ中文かカ한😀\u0301\u200b\u00a0"
+)
 
 
 def sample_texts(words: Sequence[bytes], *, seed: int = 20) -> list[str]:

@@ -92,7 +92,11 @@ def flat(step: dict[str, Any] | None) -> Iterator[dict[str, Any]]:
 @functools.cache
 def _byte_letters() -> dict[int, str]:
     """Letter of a byte-level vocabulary → the byte it stands for, as latin-1 (GPT-2's printable alphabet, undone)."""
-    printable = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
+    printable = [
+        *range(ord("!"), ord("~") + 1),
+        *range(ord("¡"), ord("¬") + 1),
+        *range(ord("®"), ord("ÿ") + 1),
+    ]
     others = sorted(set(range(256)) - set(printable))
     return {256 + n: chr(byte) for n, byte in enumerate(others)}
 

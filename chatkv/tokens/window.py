@@ -32,4 +32,3 @@ class Window:
     def _decode(self, ids: list[int]) -> str:
         text: str = self._backend.decode(ids, skip_special_tokens=False)
         return text
-

@@ -107,8 +107,5 @@ class Transcript(VerticalScroll, can_focus=False):
         return view
 
     def _flush(self) -> None:
-        view = self._streaming
-        if view is None:
-            return
-        newest = next((turn for turn in reversed(self._exchanges) if turn.key == view.exchange.key), None)
-        view.flush(newest or view.exchange)
+        if self._streaming is not None:
+            self._streaming.flush()

@@ -46,8 +46,9 @@ class TurnView(Vertical):
         self._thought = Static(Content(inert(exchange.thought)), classes="thought")
         self._thoughts = Collapsible(self._thought, title="Thoughts", classes="thoughts")
         self._thoughts.display = bool(exchange.thought)
-        self._status = Static(self._spoken(exchange), classes="status")
-        self._fresh_thought = ""
+        self._status = Static(_spoken(exchange), classes="status")
+        self._thinking = exchange.thought
+        self._thought_is_new = False
 
     def compose(self) -> ComposeResult:
         """Question, thoughts, answer, status."""
@@ -60,7 +61,7 @@ class TurnView(Vertical):
         """Redraw for a newer state of the same turn."""
         was, self.exchange = self.exchange, exchange
         self.remove_class(f"-{was.state}").add_class(f"-{exchange.state}")
-        self._status.update(self._spoken(exchange))
+        self._status.update(_spoken(exchange))
         if exchange.state not in RUNNING or not exchange.answer:
             self._answer.finish(exchange.answer)
             self._show_thought(exchange.thought)
@@ -68,27 +69,27 @@ class TurnView(Vertical):
     def stream(self, text: str, thought: bool) -> None:
         """More text has come; `flush` draws it."""
         if thought:
-            self._fresh_thought += text
+            self._thinking += text
+            self._thought_is_new = True
         else:
             self._answer.add(text)
+            self._status.update(Content())
 
-    def flush(self, exchange: Exchange) -> bool:
-        """Draw what came since the last time; `exchange` is the newest state. True if something was drawn."""
-        if self.exchange.state != exchange.state:
-            self.show(exchange)
-        if self._fresh_thought:
-            self._fresh_thought = ""
-            self._show_thought(exchange.thought)
+    def flush(self) -> bool:
+        """Draw what came since the last time; True if something was drawn."""
+        if self._thought_is_new:
+            self._show_thought(self._thinking)
             return True
         return self._answer.flush()
 
     def _show_thought(self, thought: str) -> None:
+        self._thinking, self._thought_is_new = thought, False
         self._thoughts.display = bool(thought)
         self._thoughts.title = f"Thoughts · {units.plural(len(thought.split()), 'word')}"
         self._thought.update(Content(inert(thought)))
 
-    def _spoken(self, exchange: Exchange) -> Content:
-        words = f"✗ {exchange.note}" if exchange.note else _STATUS.get(exchange.state, "")
-        if exchange.state == "streaming":
-            words = "" if exchange.answer else _STATUS["waiting"]
-        return Content(inert(words))
+
+def _spoken(exchange: Exchange) -> Content:
+    if exchange.state == "streaming":
+        return Content("" if exchange.answer else _STATUS["waiting"])
+    return Content(inert(f"✗ {exchange.note}" if exchange.note else _STATUS.get(exchange.state, "")))

@@ -1,0 +1,182 @@
+"""`chatkv ask`: one turn in this process. The answer goes to stdout as it comes, everything else to stderr."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from chatkv.errors import UsageError
+
+if TYPE_CHECKING:
+    from chatkv.cli.main import Settings
+    from chatkv.config import Config
+    from chatkv.paths import Paths
+    from chatkv.protocol import Event
+
+_FINISH_CODES = {"error": 5, "cancelled": 130}
+
+
+@click.command("ask")
+@click.argument("words", nargs=-1, metavar="[PROMPT]...")
+@click.option(
+    "-s", "--session", metavar="ID", help='Continue this session ("last": the newest); default: a new one.'
+)
+@click.option("--system", help="System prompt of a new session.")
+@click.option("-n", "--max-tokens", type=click.IntRange(min=1), help="Longest answer, in tokens.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object with the answer and what the turn cost."
+)
+@click.pass_obj
+def command(
+    settings: Settings,
+    words: tuple[str, ...],
+    session: str | None,
+    system: str | None,
+    max_tokens: int | None,
+    as_json: bool,
+) -> None:
+    """Ask once and print the answer. Text on stdin joins the prompt."""
+    ask_once(
+        settings.config(),
+        settings.paths(),
+        words,
+        session=session,
+        system=system,
+        max_tokens=max_tokens,
+        as_json=as_json,
+    )
+
+
+def ask_once(
+    config: Config,
+    paths: Paths,
+    words: Sequence[str],
+    *,
+    session: str | None,
+    as_json: bool,
+    system: str | None = None,
+    max_tokens: int | None = None,
+) -> None:
+    """Run one turn and exit with its code. Raises `UsageError` where there is nothing to ask."""
+    text = _prompt(words)
+    from chatkv.host import Host
+    from chatkv.protocol import New, Open, Send
+
+    printer = _Printer(as_json)
+    received_at = time.perf_counter()
+    host = Host(config, paths, printer.take)
+    stop = _StopOnInterrupt()
+    try:
+        host.load()
+        opening = Open(session) if session is not None else New(system)
+        host.handle(opening, stop.is_set, received_at)
+        host.handle(Send(text, max_tokens), stop.is_set, time.perf_counter())
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+    finally:
+        host.close()
+    printer.finish()
+    sys.exit(_FINISH_CODES.get(printer.finished, 0))
+
+
+def _prompt(words: Sequence[str]) -> str:
+    parts = [" ".join(words)]
+    if not sys.stdin.isatty():
+        try:
+            parts.append(sys.stdin.read())
+        except UnicodeDecodeError as error:
+            raise UsageError("What came on stdin is not UTF-8 text.", "Convert it first.") from error
+    text = "\n\n".join(part for part in parts if part.strip())
+    if not text:
+        raise UsageError("There is nothing to ask.", 'Give a prompt: `chatkv ask "…"`, or pipe text in.')
+    return text
+
+
+class _StopOnInterrupt:
+    """Ctrl-C ends the answer, which is kept; a second one ends the process."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        signal.signal(signal.SIGINT, self._hit)
+
+    def is_set(self) -> bool:
+        return self._count > 0
+
+    def _hit(self, *_: object) -> None:
+        self._count += 1
+        if self._count > 1:
+            signal.default_int_handler(signal.SIGINT, None)
+
+
+class _Printer:
+    """Events to the two streams: answer text to stdout, narration to stderr."""
+
+    def __init__(self, as_json: bool) -> None:
+        self.finished = ""
+        self._as_json = as_json
+        self._result: dict[str, object] = {"session": "", "text": "", "thought": ""}
+        self._chatty = sys.stderr.isatty()
+
+    def take(self, event: Event) -> None:
+        from dataclasses import asdict
+
+        from chatkv import protocol as p
+
+        match event:
+            case p.Loading():
+                self._narrate(f"\r\x1b[K{progress_line(event)}", progress=True)
+            case p.Ready():
+                self._narrate("\r\x1b[K", progress=True)
+            case p.Opened(session=session) if session:
+                self._result["session"] = session
+            case p.Delta(text=text):
+                self._result["text"] = str(self._result["text"]) + text
+                if not self._as_json:
+                    sys.stdout.write(_for(sys.stdout.isatty(), text))
+                    sys.stdout.flush()
+            case p.Thought(text=text):
+                self._result["thought"] = str(self._result["thought"]) + text
+            case p.Turn():
+                self.finished = event.finish
+                self._result |= asdict(event)
+            case p.Notice(text=text):
+                self._narrate(f"chatkv: {text}\n")
+            case p.PrefixBreak(position=position, tokens=tokens, reason=reason):
+                self._narrate(f"chatkv: {tokens} tokens read again from position {position}: {reason}\n")
+            case p.Error(message=message, hint=hint):
+                self._narrate(f"chatkv: {message} {hint}\n")
+                self._result["error"] = message
+
+    def finish(self) -> None:
+        """The last newline, or the JSON object."""
+        print(json.dumps(self._result, ensure_ascii=True) if self._as_json else "")
+        if self.finished in ("length", "context"):
+            self._narrate(f"chatkv: the answer was cut ({self.finished}).\n")
+
+    def _narrate(self, text: str, *, progress: bool = False) -> None:
+        if self._chatty or not progress:
+            sys.stderr.write(text)
+            sys.stderr.flush()
+
+
+def progress_line(event: object) -> str:
+    """One line for a `loading` event or a model's `Progress`: the stage, a share, an amount."""
+    stage, done, total, unit = (getattr(event, name) for name in ("stage", "done", "total", "unit"))
+    if not total:
+        return f"{stage} …"
+    amount = f"{done / 1e6:.0f} of {total / 1e6:.0f} MB" if unit == "B" else f"{done} of {total} {unit}"
+    return f"{stage} {done / total:4.0%}  {amount}"
+
+
+def _for(terminal: bool, text: str) -> str:
+    """Control characters of the model's text are shown, not obeyed, on a terminal; data stays data in a pipe."""
+    if not terminal:
+        return text.encode("utf-8", "replace").decode()
+    return "".join(c if c in "\n\t" or (c.isprintable() and ord(c) >= 32) or c == " " else "�" for c in text)

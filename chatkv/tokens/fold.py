@@ -1,0 +1,76 @@
+"""Any list of messages → alternating user and assistant messages, with at most one system message before them.
+
+Every template accepts that. Knows nothing of tokens.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chatkv.tokens.segments import Message
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_JOINT = "\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Text with one owner."""
+
+    kind: str
+    turn: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What fills the slots of one message: spans of text, or the ids of the answer behind `message`."""
+
+    role: str
+    turn: int
+    spans: tuple[Span, ...]
+    message: Message | None = None
+
+
+def fold(messages: Sequence[Message], *, system_role: bool, trims: frozenset[str]) -> list[Content]:
+    """Merge system messages into one (into the first user message without `system_role`) and users in a row.
+
+    An assistant message without ids and text is left out. Text of the roles in `trims` is stripped.
+    """
+    contents: list[Content] = []
+    system = _spans([m for m in messages if m.role == "system" and m.text.strip()], trims)
+    if system and system_role:
+        contents.append(Content("system", 0, system))
+        system = ()
+    for message in messages:
+        if message.role == "user":
+            spans = _spans([message], trims)
+            if contents and contents[-1].role == "user":
+                spans = _join(contents.pop().spans, spans)
+            elif system:
+                spans, system = _join(system, spans), ()
+            contents.append(Content("user", message.turn, spans))
+        elif message.role == "assistant" and (message.ids or message.text):
+            contents.append(Content("assistant", message.turn, _spans([message], trims), message))
+    if system:  # nobody has said anything yet that it could lead
+        contents.insert(0, Content("user", 0, system))
+    return contents
+
+
+def _spans(messages: Sequence[Message], trims: frozenset[str]) -> tuple[Span, ...]:
+    spans: tuple[Span, ...] = ()
+    for message in messages:
+        kind = "answer" if message.role == "assistant" else message.role
+        text = message.text.strip() if message.role in trims else message.text
+        spans = _join(spans, (Span(kind, message.turn, text),))
+    return spans
+
+
+def _join(left: tuple[Span, ...], right: tuple[Span, ...]) -> tuple[Span, ...]:
+    if not left or not right:
+        return left or right
+    first = right[0]
+    return (*left, Span(first.kind, first.turn, _JOINT), *right)

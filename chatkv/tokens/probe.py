@@ -1,0 +1,141 @@
+"""What a chat template does with what it is given, found by trying it once at load.
+
+Templates are programs without a manual: whether they know a system role, trim text or keep thoughts shows only
+in what they print.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chatkv.errors import ModelError
+from chatkv.tokens.template import Entry, Form, Slot, Template, mark
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+_TAGS = (
+    ("<think>", "</think>"),
+    ("<seed:think>", "</seed:think>"),
+    ("<|START_THINKING|>", "<|END_THINKING|>"),
+    ("[THINK]", "[/THINK]"),
+    ("<thinking>", "</thinking>"),
+    ("<reasoning>", "</reasoning>"),
+)
+_U, _A, _S = Entry("user"), Entry("assistant"), Entry("system")
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """`prompt_tail` is the text from the user's last word to the answer's first; `closer` what follows an answer."""
+
+    takes_system: bool
+    system_complaint: str
+    trims: frozenset[str]
+    think_tags: tuple[str, str] | None
+    opens_thought: bool
+    prompt_tail: str
+    closers: tuple[str, ...]
+
+
+def probe(template: Template, special: Collection[str]) -> Traits:
+    """Try `template`, settle `template.form`, and say how it behaves. Raises `ModelError` if nothing works."""
+    tags = _think_tags(template.source, special)
+    template.form = _content_form(template)
+    template.form = _thought_form(template, tags)
+    complaint = _system_complaint(template)
+    roles = ("user", "assistant") if complaint else ("user", "assistant", "system")
+    tail = _after_last_slot(template, (_U,), answer=True)
+    opened = bool(tags) and tail.rfind(tags[0]) > tail.rfind(tags[1]) if tags else False
+    return Traits(
+        takes_system=not complaint,
+        system_complaint=complaint,
+        trims=frozenset(role for role in roles if _trims(template, role)),
+        think_tags=tags,
+        opens_thought=opened,
+        prompt_tail=tail,
+        closers=_closers(template),
+    )
+
+
+def _think_tags(source: str, special: Collection[str]) -> tuple[str, str] | None:
+    for tags in _TAGS:
+        if all(tag in special for tag in tags) or tags[1] in source:
+            return tags
+    return None
+
+
+def _content_form(template: Template) -> Form:
+    """Text or list of parts: whichever prints the user's text. The complaint about text is the one to show."""
+    failure: ModelError | None = None
+    for form in (Form(), Form(as_parts=True)):
+        template.form = form
+        try:
+            if _times(template, (_U,), 0) == 1:
+                return form
+        except ModelError as error:
+            failure = failure or error
+    raise failure or ModelError(
+        "The model's chat template does not print the user's message.",
+        "Choose another model, or mend the chat_template beside its tokenizer.",
+    )
+
+
+def _thought_form(template: Template, tags: tuple[str, str] | None) -> Form:
+    """The form in which a thought survives at least while its answer is the newest message."""
+    plain = template.form
+    thoughtful = Entry("assistant", has_thought=True)
+    candidates = [dataclasses.replace(plain, thought="field")]
+    if tags and tags[1] in template.source:
+        candidates.append(dataclasses.replace(plain, thought="inline", tags=tags))
+    for form in candidates:
+        template.form = form
+        for shape in ((_U, thoughtful), (_U, thoughtful, _U)):
+            if Slot(1, "thought") in template.parts(shape, answer=False):
+                return form
+    template.form = plain
+    return plain
+
+
+def _system_complaint(template: Template) -> str:
+    """Why a system message cannot stand at the front; empty if it can."""
+    try:
+        first = template.parts((_S, _U), answer=True)
+        later = template.parts((_S, _U, _A, _U), answer=True)
+    except ModelError:
+        return "the model's template has no system role"
+    if Slot(0, "text") not in first or Slot(0, "text") not in later:
+        return "the model's template drops the system prompt"
+    if first.count(Slot(0, "text")) > 1 or later.index(Slot(0, "text")) > later.index(Slot(1, "text")):
+        return "the model's template moves the system prompt along with the newest message"
+    return ""
+
+
+def _trims(template: Template, role: str) -> bool:
+    """Whether white space around a message of `role` is dropped."""
+    roles = {"user": ("user",), "assistant": ("user", "assistant", "user"), "system": ("system", "user")}[role]
+    at = roles.index(role)
+    messages = []
+    for n, name in enumerate(roles):
+        text = f"\t{mark(n, 'text')}\t" if n == at else mark(n, "text")
+        content = [{"type": "text", "text": text}] if template.form.as_parts else text
+        messages.append({"role": name, "content": content})
+    return f"\t{mark(at, 'text')}\t" not in template.text(messages, answer=False)
+
+
+def _closers(template: Template) -> tuple[str, ...]:
+    last = _after_last_slot(template, (_U, _A), answer=False)
+    parts = template.parts((_U, _A, _U), answer=False)
+    behind = parts[parts.index(Slot(1, "text")) + 1] if Slot(1, "text") in parts else ""
+    return (last, behind if isinstance(behind, str) else "")
+
+
+def _after_last_slot(template: Template, shape: tuple[Entry, ...], *, answer: bool) -> str:
+    last = template.parts(shape, answer=answer)[-1]
+    return last if isinstance(last, str) else ""
+
+
+def _times(template: Template, shape: tuple[Entry, ...], index: int) -> int:
+    return template.parts(shape, answer=True).count(Slot(index, "text"))

@@ -1,0 +1,88 @@
+"""The line between transcript and composer: what goes on right now, and how far it is."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.text import Text
+from textual.widget import Widget
+
+from chatkv.protocol import Loading
+from chatkv.tui import units
+from chatkv.tui.gauges import Gauges
+from chatkv.tui.inert import one_line
+from chatkv.tui.widgets import bar
+
+_BAR_CELLS = 24
+
+
+class Activity(Widget):
+    """Draws the phase of the gauges, and an error until the next message is sent."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"activity--done", "activity--rest", "activity--hint", "activity--error"}
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._gauges = Gauges()
+        self._error = ""
+
+    def show(self, gauges: Gauges) -> None:
+        """Draw this phase."""
+        self._gauges = gauges
+        self.refresh()
+
+    def fail(self, error: str) -> None:
+        """Keep this error in sight; an empty one takes it away."""
+        self._error = one_line(error)
+        self.refresh()
+
+    def render(self) -> Text:
+        """The line at the present width."""
+        if self._error:
+            return Text(f"✗ {self._error}", self._style("error"), overflow="ellipsis", no_wrap=True)
+        words, done, total, hint = spoken(self._gauges)
+        line = Text(words, overflow="ellipsis", no_wrap=True)
+        room = self.size.width - len(words) - len(hint) - 4
+        if total and room > 4:
+            drawn, rest = bar.progress(done, total, min(_BAR_CELLS, room))
+            line = Text.assemble((f"{drawn}", self._style("done")), (rest, self._style("rest")), "  ", line)
+        if hint and self.size.width > line.cell_len + len(hint) + 1:
+            line.append(" " * (self.size.width - line.cell_len - len(hint)))
+            line.append(hint, self._style("hint"))
+        line.no_wrap, line.overflow = True, "ellipsis"
+        return line
+
+    def _style(self, name: str) -> str:
+        return str(self.get_component_rich_style(f"activity--{name}", partial=True))
+
+
+def spoken(gauges: Gauges) -> tuple[str, float, float, str]:
+    """Words, progress (done, total; total 0 = none) and a hint for the phase of the gauges."""
+    stop = "Esc stops"
+    current = gauges.current
+    match gauges.phase:
+        case "starting":
+            return "starting the model process", 0, 0, ""
+        case "loading" if gauges.loading:
+            return _loading(gauges.loading)
+        case "down":
+            return "the model process is gone", 0, 0, "F5 tries again"
+        case "prefill" if gauges.prefill:
+            done, total = gauges.prefill.done, gauges.prefill.total
+            return f"reading the prompt · {done:,} of {total:,} tokens", done, total, stop
+        case "prefill":
+            return "reading the prompt", 0, 0, stop
+        case "decode" if current:
+            rate = units.rate(current.tpot_s)
+            return f"answering · {current.decoded:,} tokens · {rate} tok/s", 0, 0, stop
+    return "", 0, 0, ""
+
+
+def _loading(loading: Loading) -> tuple[str, float, float, str]:
+    if not loading.total:
+        return one_line(loading.stage), 0, 0, ""
+    if loading.unit == "B":
+        amount = f"{units.size(loading.done)} of {units.size(loading.total)}"
+    else:
+        amount = f"{loading.done:,} of {loading.total:,} {loading.unit}".rstrip()
+    return f"{one_line(loading.stage)} · {amount}", loading.done, loading.total, ""

@@ -1,0 +1,67 @@
+"""The growth of the KV cache: a column a turn, what was reused below, what was new on top. Eighths of a cell exact."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+from textual.widget import Widget
+
+from chatkv.tui import units
+from chatkv.tui.gauges import TurnRow
+
+_EIGHTHS = " ▁▂▃▄▅▆▇█"
+_AXIS_CELLS = 6
+
+
+class GrowthChart(Widget):
+    """Draws KV tokens after each turn. The newest turns that fit are shown; a live one grows at the right."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"chart--kept", "chart--new", "chart--axis"}
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rows: tuple[TurnRow, ...] = ()
+
+    def show(self, rows: Sequence[TurnRow], current: TurnRow | None) -> None:
+        """Draw these turns, and `current` behind them if it still runs."""
+        shown = (*rows, current) if current is not None and current.live else tuple(rows)
+        if shown != self._rows:
+            self._rows = shown
+            self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """One row of cells, `y` from the top."""
+        width, height = self.size
+        axis = self.get_component_rich_style("chart--axis")
+        n_columns = max(0, width - _AXIS_CELLS)
+        pitch = 2 if len(self._rows) * 2 <= n_columns else 1
+        rows = self._rows[-(n_columns // pitch) :] if n_columns else ()
+        top = max((row.kv_tokens for row in rows), default=0)
+        label = units.compact(top) if y == 0 and top else "0" if y == height - 1 else ""
+        cells = [Segment(f"{label:>{_AXIS_CELLS - 2}} ", axis), Segment("┤" if label else "│", axis)]
+        floor = (height - 1 - y) * 8
+        for row in rows:
+            cells.append(self._cell(row, floor, height * 8, top))
+            cells.extend([Segment(" ", axis)] * (pitch - 1))
+        return Strip(cells).adjust_cell_length(width, axis)
+
+    def _cell(self, row: TurnRow, floor: int, full: int, top: int) -> Segment:
+        """The part of a column between `floor` and `floor` + 8 eighths."""
+        kept = row.kv_tokens - row.prefilled - row.decoded - (row.early or 0)
+        n_kept = round(max(0, min(kept, row.kv_tokens)) * full / max(1, top)) - floor
+        n_all = max(1, round(row.kv_tokens * full / max(1, top))) - floor
+        kept_style = self.get_component_rich_style("chart--kept")
+        new_style = self.get_component_rich_style("chart--new")
+        if n_all <= 0:
+            return Segment(" ", kept_style)
+        if n_kept <= 0:
+            return Segment(_EIGHTHS[min(8, n_all)], new_style)
+        if n_kept >= 8 or n_all <= n_kept:
+            return Segment(_EIGHTHS[min(8, n_kept)], kept_style)
+        # Both parts meet in this cell; a cell has two colours, so the new part is drawn to its full height.
+        ground = Style(bgcolor=new_style.color)
+        return Segment(_EIGHTHS[n_kept], kept_style + ground)

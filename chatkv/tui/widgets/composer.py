@@ -1,0 +1,101 @@
+"""Where the person writes: several lines, Enter sends, pastes of any size stay exact."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.text import Text
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.widgets import TextArea
+
+from chatkv.tui import units
+from chatkv.tui.inert import inert
+from chatkv.tui.messages import Submitted
+from chatkv.tui.widgets.pastes import Pastes, from_terminal
+
+_COUNT_FROM_CHARS = 200
+_EMPTY_ONLY = ("screen.edit_last", "app.help")
+
+
+class Composer(TextArea):
+    """A text area that sends. It grows with its text up to the height that the stylesheet allows."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "enter", "submit", "Send", id="composer.send", priority=True, show=False, tooltip="Send the message"
+        ),
+        Binding(
+            "shift+enter,ctrl+j,alt+enter",
+            "newline",
+            "New line",
+            id="composer.newline",
+            priority=True,
+            show=False,
+            tooltip="Begin a new line in the message",
+        ),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__(
+            soft_wrap=True,
+            compact=True,
+            highlight_cursor_line=False,
+            placeholder="Write a message; Enter sends it",
+            tab_behavior="focus",
+        )
+        self._pastes = Pastes()
+        self.border_title = ""
+
+    @property
+    def message(self) -> str:
+        """The text as it would be sent: pastes whole."""
+        return self._pastes.expand(self.text)
+
+    def action_submit(self) -> None:
+        """Send what is written, unless it is blank."""
+        text = self.message
+        if text.strip():
+            self.post_message(Submitted(text))
+            self.put("")
+
+    def action_newline(self) -> None:
+        """Begin a new line at the cursor."""
+        self.insert("\n")
+
+    def action_copy(self) -> None:
+        """Copy the selection; without one, Ctrl+C means the app."""
+        if self.selected_text:
+            super().action_copy()
+        else:
+            self.app.simulate_interrupt()  # type: ignore[attr-defined]
+
+    def put(self, text: str) -> None:
+        """Replace everything by `text`; the cursor goes to its end."""
+        self._pastes.clear()
+        self.text = self._pastes.take(text)
+        self.move_cursor(self.document.end)
+        self.count()
+
+    def give_back(self, text: str) -> None:
+        """Put `text` before what is being written."""
+        written = self.message
+        self.put(f"{text}\n\n{written}" if written.strip() else text)
+
+    def get_line(self, line_index: int) -> Text:
+        """A line for the screen, control characters inert. The document keeps them."""
+        return Text(inert(self.document.get_line(line_index)), end="", no_wrap=True)
+
+    def count(self) -> None:
+        """Show how much is written, once it is more than one sees at a glance."""
+        text = self.message
+        size = units.size(len(text.encode(errors="replace")))
+        large = len(text) >= _COUNT_FROM_CHARS
+        self.border_subtitle = f"{units.plural(text.count(chr(10)) + 1, 'line')} · {size}" if large else ""
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        """Insert a paste exactly, a large one as a label."""
+        event.prevent_default()
+        event.stop()
+        self.replace(self._pastes.take(from_terminal(event.text)), *self.selection)
+        self.scroll_cursor_visible()

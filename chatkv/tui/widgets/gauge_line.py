@@ -1,0 +1,35 @@
+"""The sidebar in one line, for terminals too small for it."""
+
+from __future__ import annotations
+
+from textual.content import Content
+from textual.widgets import Static
+
+from chatkv.tui import units
+from chatkv.tui.gauges import Gauges
+
+
+class GaugeLine(Static):
+    """Draws the essentials of `Gauges`: how full the cache is, what this turn took."""
+
+    def on_mount(self) -> None:
+        """Say what the figures mean."""
+        self.tooltip = "KV cache used of budget · tokens · reused + prefilled (early ones included) → decoded"
+
+    def show(self, gauges: Gauges) -> None:
+        """Draw these gauges."""
+        self.update(Content(spoken(gauges)))
+
+
+def spoken(gauges: Gauges) -> str:
+    """The gauges in as few cells as make sense."""
+    kv, row = gauges.kv, gauges.current
+    parts = [f"KV {units.mib(kv.used_bytes)}/{units.mib(kv.budget_bytes)} MiB" if kv else "KV empty"]
+    if kv:
+        parts.append(f"{units.compact(kv.tokens)} tok")
+    if row:
+        read = row.prefilled + (row.early or 0)
+        reused = units.NOTHING if row.reused is None else units.compact(row.reused)
+        parts.append(f"{reused}+{units.compact(read)}→{units.compact(row.decoded)}")
+        parts.append(f"{units.rate(row.tpot_s)} t/s")
+    return " · ".join(parts)

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from chatkv.protocol import Delta, Event, Finish, Thought
 from chatkv.runtime import Runtime
 from chatkv.store import MessageRecord, Status, Store
-from chatkv.tokens import TextStream
 
 FLUSH_EVERY_S = 0.5
 _STATUS: dict[Finish, Status] = {
@@ -27,7 +26,7 @@ class GrowingAnswer:
         self.message = message
         self._runtime = runtime
         self._store = store
-        self._stream: TextStream = TextStream(runtime.codec, runtime.chat, stop=runtime.stop)
+        self._stream = runtime.chat.stream(runtime.stop)
         self._ids: list[int] = []
         self._text: list[str] = []
         self._thought: list[str] = []
@@ -75,9 +74,7 @@ class GrowingAnswer:
 
     def _kept_ids(self) -> Sequence[int]:
         """The sampled ids; of one cut by a stop string, only what stands before it."""
-        if not self._stream.stopped:
-            return tuple(self._ids)
-        return (*self._ids[: self._stream.kept], *self._runtime.codec.encode_plain(self._stream.tail_text))
+        return self._stream.kept_ids if self._stream.stopped else tuple(self._ids)
 
     def _shown(self, pieces: Sequence[tuple[str, str]]) -> list[Event]:
         events: list[Event] = []

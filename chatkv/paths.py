@@ -24,10 +24,10 @@ class Paths:
 
 
 def locate(home: str | None = None) -> Paths:
-    """Paths under `home`, else under `$CHATKV_HOME`, else where this system keeps config, data, cache, logs."""
+    """Paths under `home`, else under `$CHATKV_HOME`, else where this system keeps such files."""
     root = home or os.environ.get("CHATKV_HOME")
     if root:
-        base = Path(root).expanduser().absolute()
+        base = Path(os.path.expanduser(root)).absolute()
         return Paths(base / "config.toml", base / "chatkv.db", base / "models", base / "worker.log")
     dirs = platformdirs.PlatformDirs("chatkv", appauthor=False)
     return Paths(

@@ -1,6 +1,6 @@
 """The process that owns the model: commands in as JSON lines, events out as JSON lines, until the input ends.
 
-A reader thread takes commands as they come, so that `stop` reaches a running answer; everything else waits in line.
+A reader thread takes commands as they come, so that `stop` reaches a running answer; all else waits in line.
 """
 
 from __future__ import annotations
@@ -39,34 +39,37 @@ Emit = Callable[[Event], None]
 
 
 class Inbox:
-    """Commands in order of arrival, with the time they came in. Safe between the reader and the main thread."""
+    """Commands in order of arrival, with the time they came in. Safe from threads and signal handlers."""
 
     def __init__(self) -> None:
         self._queue: queue.SimpleQueue[tuple[Command | ChatkvError, float]] = queue.SimpleQueue()
-        self._lock = threading.Lock()
+        # Reentrant: a signal handler may run `put` in the thread that is inside `next` with the lock held.
+        self._lock = threading.RLock()
         self._n_arrived = self._n_taken = 0
         self._running = self._stopped = 0
         self._closing = False
 
     def read(self, lines: Iterable[str], *, stop_at_end: bool) -> None:
-        """Take commands from `lines`. Their end counts as `close`, once all is done or (`stop_at_end`) at once."""
-        for line in lines:
-            if line.strip():
-                try:
-                    self.put(command_from_json(line))
-                except ChatkvError as error:
-                    self._line_up(error)
-        if stop_at_end:
-            self.put(Close())
-        else:
-            self._line_up(Close())
+        """Take commands from `lines`. Their end is a `close`: when all is done, or (`stop_at_end`) at once.
+
+        A line that is no command takes its place in the order as the error it is.
+        """
+        try:
+            for line in lines:
+                if line.strip():
+                    self._read_line(line)
+        finally:
+            if stop_at_end:
+                self.put(Close())
+            else:
+                self._line_up(Close())
 
     def put(self, command: Command) -> None:
-        """Line up `command`. `Stop` acts at once, on what runs or else on what runs next; `Close` stops everything."""
+        """Line up `command`. `Stop` acts at once, on what runs or else runs next; `Close` stops all."""
         if isinstance(command, Stop):
             with self._lock:
-                waiting = self._n_taken + 1 if self._n_arrived > self._n_taken else 0
-                self._stopped = self._running or waiting
+                if self._running or self._n_arrived > self._n_taken:
+                    self._stopped = self._running or self._n_taken + 1
             return
         if isinstance(command, Close):
             self._closing = True
@@ -77,18 +80,28 @@ class Inbox:
         return self._queue.empty()
 
     def next(self) -> tuple[Command | ChatkvError, float]:
-        """Wait for the next one; the one before it is done."""
-        with self._lock:
-            self._running = 0
+        """Wait for the next one, which runs from now on; the one before it is done."""
+        self.finish()
         item = self._queue.get()
         with self._lock:
+            self._running = self._n_taken + 1  # first, so that a signal in between stops this one
             self._n_taken += 1
-            self._running = self._n_taken
         return item
+
+    def finish(self) -> None:
+        """What ran is done. From now on a `Stop` is for what waits, even while idle work goes on."""
+        with self._lock:
+            self._running = 0
 
     def cancelled(self) -> bool:
         """Whether the running command should end."""
-        return self._closing or self._stopped == self._running
+        return self._closing or self._stopped == self._running > 0
+
+    def _read_line(self, line: str) -> None:
+        try:
+            self.put(command_from_json(line))
+        except ChatkvError as error:
+            self._line_up(error)
 
     def _line_up(self, item: Command | ChatkvError) -> None:
         with self._lock:
@@ -97,9 +110,9 @@ class Inbox:
 
 
 def serve(config: Config, paths: Paths, source: IO[str], sink: IO[str], *, stop_at_end: bool = False) -> int:
-    """Run until `source` ends or `close` comes; return the exit code. Every event is one flushed line on `sink`.
+    """Run until `source` ends or `close` comes; return the exit code. Each event is a flushed line on `sink`.
 
-    `stop_at_end`: the end of the input stops a running answer (its reader is gone) instead of letting it finish.
+    `stop_at_end`: the end of the input stops a running answer (its reader is gone) instead of letting it end.
     """
 
     def emit(event: Event) -> None:
@@ -137,6 +150,7 @@ def _run(config: Config, paths: Paths, inbox: Inbox, emit: Emit) -> int:
             if isinstance(command, Close):
                 break
             _carry_out(host, command, inbox, received_at, emit)
+            inbox.finish()
     finally:
         host.close()
     emit(Closed())

@@ -25,6 +25,8 @@ from transformers import (
 from chatkv.engine import attention
 from chatkv.engine.loader import LoadedModel, loaded_from
 
+torch.set_num_threads(1)  # models this small only wait for each other's threads
+
 CHATML = (
     "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>\n' }}{% endfor %}"
     "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
@@ -92,6 +94,14 @@ def tiny_model(kind: str) -> Any:
     attention.register()
     torch.manual_seed(7)
     model = AutoModelForCausalLM.from_config(CONFIGS[kind](), attn_implementation=attention.NAME)
+    return model.float().eval().requires_grad_(False)
+
+
+@functools.cache
+def reference_model(kind: str) -> Any:
+    """The same weights on transformers' own eager attention: what chatkv is compared with."""
+    model = AutoModelForCausalLM.from_config(CONFIGS[kind](), attn_implementation="eager")
+    model.load_state_dict(tiny_model(kind).state_dict())
     return model.float().eval().requires_grad_(False)
 
 

@@ -1,4 +1,4 @@
-"""Every decision that depends on the machine: device, dtype, weight format, threads, chunk, memory that is free.
+"""Every decision that depends on the machine: device, dtype, weight format, threads, chunk, free memory.
 
 The decisions are functions of a `Machine`, so that they can be tested for machines that are not here.
 """
@@ -8,10 +8,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-import psutil
+import psutil  # type: ignore[import-untyped, unused-ignore]
 import torch
 
 from chatkv.errors import ConfigError
+
+_ALLOCATION_FAILED = ("out of memory", "can't allocate memory", "not enough memory", "_alloc_failed")
+"""What CUDA and MPS, the CPU allocator on Linux, the same on Windows, and cuBLAS say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +48,11 @@ def pick_device(wanted: str, machine: Machine) -> str:
     if wanted == "cpu" or (wanted == "mps" and machine.mps):
         return wanted
     if wanted == "cuda" or wanted.startswith("cuda:"):
-        index = wanted.partition(":")[2] or "0"
-        if index.isdigit() and int(index) < machine.n_cuda:
-            return f"cuda:{index}"
+        index = wanted.removeprefix("cuda").removeprefix(":") or "0"
+        if index.isdecimal() and int(index) < machine.n_cuda:
+            return f"cuda:{int(index)}"
         raise ConfigError(
-            f"load.device = {wanted!r}, but this machine has {machine.n_cuda} CUDA devices that torch can use.",
+            f"load.device = {wanted!r}, but the number of CUDA devices torch can use is {machine.n_cuda}.",
             'Choose "auto" or "cpu", or check the driver with `chatkv doctor`.',
         )
     raise ConfigError(
@@ -79,7 +82,7 @@ def pick_weights(wanted: str, device: str) -> str:
 
 
 def pick_chunk(wanted: int, device: str) -> int:
-    """Tokens per prefill call: large enough to keep the device busy, small enough to stop within a second or so."""
+    """Tokens per prefill call: enough to keep the device busy, few enough to stop within a second or so."""
     return wanted or (1024 if device.startswith("cuda") else 512 if device == "mps" else 128)
 
 
@@ -111,4 +114,4 @@ def is_out_of_memory(error: BaseException) -> bool:
     if isinstance(error, MemoryError | torch.OutOfMemoryError):
         return True
     text = str(error).lower()
-    return isinstance(error, RuntimeError) and ("out of memory" in text or "can't allocate memory" in text)
+    return isinstance(error, RuntimeError) and any(words in text for words in _ALLOCATION_FAILED)

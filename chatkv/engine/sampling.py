@@ -1,4 +1,7 @@
-"""Logits to one token: penalties, temperature, top-k, top-p, min-p, seed. Never a token from broken numbers."""
+"""Logits to one token: penalty, temperature, top-k, top-p, min-p, seed. Never a token from broken numbers.
+
+Knows nothing of models, text or when to stop.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,10 @@ _GENERAL: dict[str, Any] = {
     "min_p": 0.0,
     "repetition_penalty": 1.0,
 }
+_FIRST_LOOK = 256
+"""Tokens sorted at first in search of a nucleus: sorting a whole vocabulary may cost more than the model."""
+_COLDEST = 1e-6
+"""Below this temperature the best token is all but certain, and dividing by less would not stay finite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +57,7 @@ def resolve_sampling(config: SamplingConfig, recommended: Any) -> Sampling:
 
 
 class Sampler:
-    """Picks tokens for one answer. Owns a generator, so that a seed gives the same answer on the same context."""
+    """Picks tokens for one answer. Owns a generator: one seed gives the same answer on the same context."""
 
     def __init__(self, settings: Sampling, device: torch.device | str = "cpu") -> None:
         self.settings = settings
@@ -61,24 +68,25 @@ class Sampler:
             self._generator.manual_seed(settings.seed)
 
     def pick(self, logits: Tensor, context: Sequence[int]) -> int:
-        """The next token from `logits` [vocab] given the ids before it.
+        """The next token from `logits` [vocab] given the ids before it; greedy ties go to the lowest id.
 
         Raises `EngineError` if the logits hold NaN or +inf, or allow no token at all.
         """
+        s = self.settings
         scores = logits.float()
-        best = scores.max()
-        if not bool(torch.isfinite(best)) or bool(scores.isnan().any()):
+        if s.repetition_penalty != 1.0:
+            scores = _penalized(scores, context, s.repetition_penalty)
+        best = scores.max()  # NaN wins over every number, so one look finds any
+        if not bool(torch.isfinite(best)):
             raise EngineError(
                 "The model computed logits that are not numbers.",
                 'Try `load.dtype = "float32"`; if it stays, the model files may be damaged.',
             )
-        s = self.settings
-        if s.repetition_penalty != 1.0:
-            scores = _penalized(scores, context, s.repetition_penalty)
         if s.temperature == 0.0:
             return int(scores.argmax())
-        probabilities = _truncated(scores / s.temperature, s)
-        return int(torch.multinomial(probabilities, 1, generator=self._generator))
+        probabilities, ids = _candidates((scores - best) / max(s.temperature, _COLDEST), s)
+        choice = torch.multinomial(_truncated(probabilities, s), 1, generator=self._generator)
+        return int(ids[choice])
 
 
 def _penalized(scores: Tensor, context: Sequence[int], penalty: float) -> Tensor:
@@ -88,15 +96,34 @@ def _penalized(scores: Tensor, context: Sequence[int], penalty: float) -> Tensor
     return scores.scatter(0, seen, torch.where(old > 0, old / penalty, old * penalty))
 
 
-def _truncated(scores: Tensor, s: Sampling) -> Tensor:
-    """Probabilities after top-k, top-p (Holtzman et al., 2020) and min-p (Nguyen et al., 2024); not normalized."""
-    ordered, index = torch.sort(scores, descending=True)
-    if s.top_k:
-        ordered, index = ordered[: s.top_k], index[: s.top_k]
-    probabilities = torch.softmax(ordered, dim=-1)
+def _candidates(scores: Tensor, s: Sampling) -> tuple[Tensor, Tensor]:
+    """Probabilities [n] and ids [n] of all tokens that can be left after top-k and top-p.
+
+    Most probable first, unless neither is on.
+    """
+    n_vocab = scores.shape[0]
+    if 0 < s.top_k < n_vocab:
+        ordered, ids = scores.topk(s.top_k)
+        return ordered.softmax(-1), ids
+    probabilities = scores.softmax(-1)
+    if s.top_p >= 1.0:
+        return probabilities, torch.arange(n_vocab, device=scores.device)
+    n = min(_FIRST_LOOK, n_vocab)
+    while True:
+        ordered, ids = probabilities.topk(n)
+        if n == n_vocab or float(ordered.cumsum(-1)[-1]) >= s.top_p:
+            return ordered, ids
+        n = min(8 * n, n_vocab)
+
+
+def _truncated(probabilities: Tensor, s: Sampling) -> Tensor:
+    """`probabilities` [n], not normalized, without what lies beyond top-p (Holtzman et al., 2020) or min-p
+    (Nguyen et al., 2024).
+    """
+    kept = probabilities
     if s.top_p < 1.0:
         before = probabilities.cumsum(-1) - probabilities
-        probabilities = torch.where(before < s.top_p, probabilities, 0.0)
+        kept = torch.where(before < s.top_p, kept, 0.0)
     if s.min_p > 0.0:
-        probabilities = torch.where(probabilities >= s.min_p * probabilities[0], probabilities, 0.0)
-    return torch.zeros_like(scores).scatter(0, index, probabilities)
+        kept = torch.where(probabilities >= s.min_p * probabilities.max(), kept, 0.0)
+    return kept

@@ -1,6 +1,6 @@
 """The token truth: which ids are in the KV cache, in order, and who owns them. Plain Python, no tensors.
 
-The ledger never decides what should be cached. It says what is, and how much of a new prompt it already holds.
+The ledger never decides what should be cached. It says what is, and how much of a new prompt that covers.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def clip(segments: Iterable[Segment], n: int) -> list[Segment]:
 
 
 def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:
-    """Length of the longest common prefix. Whole strides are compared at once, so 100k ids take well under 1 ms."""
+    """Length of the longest common prefix. Whole strides are compared at once: 100k ids take a few ms."""
     limit = min(len(a), len(b))
     start = 0
     while start + _STRIDE <= limit and list(a[start : start + _STRIDE]) == list(b[start : start + _STRIDE]):

@@ -6,7 +6,7 @@ Growth is geometric, then in fixed steps: copying stays rare, and slack stays un
 from __future__ import annotations
 
 SMALL_TOKENS = 256
-"""Buffers are never smaller than this."""
+"""A buffer that holds anything is never smaller than this."""
 STEP_TOKENS = 2048
 """Largest growth at once."""
 _ALIGN = 16

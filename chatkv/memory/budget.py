@@ -1,4 +1,7 @@
-"""How many bytes the KV cache may take: a size, a share of what is free, or a sensible default. Plain arithmetic."""
+"""How many bytes the KV cache may take: a size, a share of what is free, or a sensible default.
+
+Plain arithmetic; what is free, and what the model needs, is for others to measure.
+"""
 
 from __future__ import annotations
 
@@ -23,19 +26,21 @@ _CUDA_SHARE = 0.75
 def budget_bytes(spec: str, *, device: str, free_bytes: int, context_bytes: int) -> int:
     """Bytes that `spec` means on this machine; never more than the model's whole context needs.
 
-    `spec` is `"512 MiB"`, `"25%"` (of `free_bytes`) or `"auto"`: 75 % of what is free on CUDA, 25 % of available
-    memory on the CPU. Raises `ConfigError` for anything else.
+    `spec` is `"512 MiB"`, `"25%"` (of `free_bytes`) or `"auto"`: 75 % of what is free on CUDA, 50 % on MPS,
+    25 % on the CPU. Raises `ConfigError` for anything else.
     """
-    return min(_wanted(spec.strip(), device, free_bytes), context_bytes)
+    return int(min(_wanted(spec.strip(), device, free_bytes), context_bytes))
 
 
-def _wanted(spec: str, device: str, free_bytes: int) -> int:
+def _wanted(spec: str, device: str, free_bytes: int) -> float:
     if spec.lower() == "auto":
-        return int(free_bytes * _AUTO_SHARE.get(device.partition(":")[0], _CUDA_SHARE))
+        return free_bytes * _AUTO_SHARE.get(device.partition(":")[0], _CUDA_SHARE)
     share = re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", spec)
     if share and 0 < float(share[1]) <= 100:
-        return int(free_bytes * float(share[1]) / 100)
+        return free_bytes * float(share[1]) / 100
     size = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-zA-Z]*)", spec)
-    if size and size[2].lower() in _UNITS and float(size[1]) > 0:
-        return int(float(size[1]) * _UNITS[size[2].lower()])
+    if size and size[2].lower() in _UNITS:
+        nbytes = float(size[1]) * _UNITS[size[2].lower()]
+        if nbytes >= 1:
+            return nbytes
     raise ConfigError(f"memory.budget = {spec!r} is not a size.", 'Write "512 MiB", "25%" or "auto".')

@@ -26,22 +26,25 @@ class InstalledModel:
     kind: Literal["starter", "hub", "gguf"]
 
 
-def installed_models(folder: Path) -> list[InstalledModel]:
-    """All complete models, the starter model first. `folder`: where chatkv keeps the starter model."""
+def installed_models(folder: Path, hub_cache: Path | None = None) -> list[InstalledModel]:
+    """All complete models, the starter model first.
+
+    `folder`: where chatkv keeps the starter model; `hub_cache`: Hugging Face's cache, None = its usual place.
+    """
     found = []
     starter = folder / STARTER.folder_name
     if is_whole(starter):
         nbytes = sum(path.stat().st_size for path in starter.iterdir())
         found.append(InstalledModel("starter", starter, nbytes, "starter"))
-    return found + sorted(_hub_models(), key=lambda model: model.name.lower())
+    return found + sorted(_hub_models(hub_cache), key=lambda model: model.name.lower())
 
 
-def _hub_models() -> Iterator[InstalledModel]:
+def _hub_models(hub_cache: Path | None) -> Iterator[InstalledModel]:
     from huggingface_hub import scan_cache_dir
     from huggingface_hub.errors import CacheNotFound
 
     try:
-        cache = scan_cache_dir()
+        cache = scan_cache_dir(hub_cache)
     except CacheNotFound:
         return
     for repo in cache.repos:

@@ -21,7 +21,7 @@ class Progress:
 
 
 OnProgress = Callable[[Progress], None]
-"""Called from the thread that does the work, never from two at once. An exception it raises ends the work."""
+"""Called by the thread that works, never by two at once. A `ChatkvError` it raises ends the work."""
 
 
 def ignore_progress(_: Progress) -> None:

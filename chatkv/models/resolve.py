@@ -1,6 +1,6 @@
 """From what a person writes as `model` to files that are there. Decides only which kind of model it is.
 
-What is spelled like a path is never asked of the hub.
+What exists as a path is that path; what is spelled like one is never asked of the hub.
 """
 
 from __future__ import annotations

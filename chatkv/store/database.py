@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -133,13 +134,26 @@ def _prepared(uri: str, prepare: Callable[[sqlite3.Connection], None]) -> sqlite
 
 def _make_current(file: Path, connection: sqlite3.Connection) -> None:
     _schema_version(file, connection)
-    connection.execute("PRAGMA journal_mode = WAL")
+    _use_wal(connection)
     with immediate(connection):
         # Asked again under the lock: another process may have made the tables a moment ago.
         if _schema_version(file, connection) < VERSION:
             _migrate(connection)
         # Touches no row, yet fails now, and not at the first message, where the file cannot be written.
         connection.execute("DELETE FROM claims WHERE 0")
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Switch to write-ahead logging, so that readers never wait. SQLite does not wait for this lock."""
+    deadline = time.monotonic() + BUSY_TIMEOUT_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
 
 
 def _migrate(connection: sqlite3.Connection) -> None:

@@ -12,13 +12,13 @@ import itertools
 from typing import TYPE_CHECKING
 
 from chatkv.tokens.codec import scrub
-from chatkv.tokens.fold import Span
 from chatkv.tokens.segments import Rendered, Segment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from chatkv.tokens.codec import Codec
+    from chatkv.tokens.fold import Span
     from chatkv.tokens.plain import After
 
 Owner = tuple[str, int]
@@ -94,7 +94,7 @@ class Assembly:
         """The prompt."""
         self._flush()
         runs = itertools.groupby(self._runs, key=lambda run: run[0])
-        segments = (Segment(*owner, sum(n for _, n in group)) for owner, group in runs)
+        segments = (Segment(kind, turn, sum(n for _, n in group)) for (kind, turn), group in runs)
         return Rendered(tuple(self._ids), tuple(segments))
 
     def _flush(self, *, eaten_right: bool = False) -> None:

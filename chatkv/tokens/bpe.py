@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tiktoken
 from tokenizers import Tokenizer, models
 
-from chatkv.tokens.plain import PlainEncoder
 from chatkv.tokens.sample import sample_texts
 from chatkv.tokens.vocab import Vocab, flat, parts_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from chatkv.tokens.plain import PlainEncoder
 
 _GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 # GPT-2's pattern after a cut around digits: a digit takes no space before it, and ends a run of spaces.

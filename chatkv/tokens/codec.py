@@ -6,7 +6,6 @@ Knows nothing of messages or templates.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from tokenizers import Tokenizer
@@ -18,6 +17,8 @@ from chatkv.tokens.vocab import Control, Vocab, read_vocab
 from chatkv.tokens.window import Window
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     from transformers import PreTrainedTokenizerBase
 
 
@@ -116,7 +117,7 @@ class Codec:
         return lambda i: b"" if i is None or i in hidden else table.get(i, b"")
 
     def _around_controls(self, text: str, after: After) -> list[int]:
-        """Encode with every control token's text cut after its first letter, so that no look-up can find it."""
+        """Encode with every control token's text cut after its first letter: no look-up can find it."""
         assert self._control_pattern is not None
         pieces: list[str] = [""]
         for n, part in enumerate(self._control_pattern.split(text)):

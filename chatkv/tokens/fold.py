@@ -1,4 +1,4 @@
-"""Any list of messages → alternating user and assistant messages, with at most one system message before them.
+"""Any list of messages → alternating user and assistant messages, at most one system message before them.
 
 Every template accepts that. Knows nothing of tokens.
 """
@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from chatkv.tokens.segments import Message
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from chatkv.tokens.segments import Message
 
 _JOINT = "\n\n"
 
@@ -27,7 +27,10 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What fills the slots of one message: spans of text, or the ids of the answer behind `message`."""
+    """What fills the slots of one message: spans of text, or the ids of the answer behind `message`.
+
+    `turn` is that of the last message merged into it.
+    """
 
     role: str
     turn: int

@@ -8,7 +8,6 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from chatkv.errors import ModelError
 from chatkv.tokens.assemble import Assembly, Pieces
 from chatkv.tokens.fold import Content, fold
 from chatkv.tokens.probe import probe
@@ -22,7 +21,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
     from chatkv.tokens.codec import Codec
+    from chatkv.tokens.segments import Role
     from chatkv.tokens.template import Part
+
 
 class ChatFormat:
     """The chat template of one model. Rendering is a pure function of the messages.
@@ -46,7 +47,7 @@ class ChatFormat:
         self._template = Template(tokenizer, thinking=thinking, today=today or datetime.now())
         self._traits = probe(self._template, codec.special)
         self._trims = self._traits.trims
-        if not self._traits.takes_system and "user" in self._trims:
+        if self._traits.system_complaint and "user" in self._trims:
             self._trims |= {"system"}
         self.think_tags = self._traits.think_tags
         self.opens_thought = self._traits.opens_thought
@@ -84,7 +85,7 @@ class ChatFormat:
         )
 
     def _fold(self, messages: Sequence[Message]) -> list[Content]:
-        return fold(messages, system_role=self._traits.takes_system, trims=self._trims)
+        return fold(messages, system_role=not self._traits.system_complaint, trims=self._trims)
 
     def _assemble(self, contents: Sequence[Content], *, answer: bool, until: int = -1) -> Rendered:
         """Fill the template's slots; stop short of the piece with the text of message `until`."""
@@ -137,7 +138,7 @@ class ChatFormat:
             # The answer followed the generation prompt: white space that only history shows was never there.
             if text.rstrip() == self._traits.prompt_tail.rstrip():
                 text = self._traits.prompt_tail
-        return text, ("wrapper", contents[slot.index].turn)
+        return text, ("wrapper", contents[slot.index].spans[0].turn)
 
     def _begins_thought(self, ids: Sequence[int]) -> bool:
         if self.think_tags is None:
@@ -168,25 +169,28 @@ class ChatFormat:
                 f"System prompts go into the first user message, for {self._traits.system_complaint}."
             )
         if not self._equals_whole(tokenizer):
-            notices.append("Prompts are tokenized piece by piece, which differs a little from the whole text.")
+            notices.append(
+                "Prompts are tokenized piece by piece, which differs a little from the whole text."
+            )
         return notices
 
     def _equals_whole(self, tokenizer: PreTrainedTokenizerBase) -> bool:
         """Whether a conversation of texts gets the ids that tokenizing the whole rendered prompt gives."""
         texts = ("Be brief.", "Hello there! 12 + 34 = ?", "It is 46.\n\n- done", "Thanks; 你好 \n  x")
-        roles = ("system", "user", "assistant", "user")
-        start = 0 if self._traits.takes_system else 1
+        roles: tuple[Role, ...] = ("system", "user", "assistant", "user")
+        start = 1 if self._traits.system_complaint else 0
         messages = [Message(role, text) for role, text in zip(roles, texts, strict=True)][start:]
-        plain = [{"role": m.role, "content": m.text} for m in messages]
-        if self._template.form.as_parts:
-            plain = [{"role": m.role, "content": [{"type": "text", "text": m.text}]} for m in messages]
+        content = self._template.form.content
+        plain = [{"role": message.role, "content": content(message.text)} for message in messages]
         whole = tokenizer(self._template.text(plain, answer=True), add_special_tokens=False)["input_ids"]
         return list(whole) == list(self.render(messages, answer=True).ids)
 
 
 def _entry(content: Content) -> Entry:
     message = content.message
-    return Entry(content.role, has_thought=message is not None and bool(message.ids) and message.answer_start > 0)
+    return Entry(
+        content.role, has_thought=message is not None and bool(message.ids) and message.answer_start > 0
+    )
 
 
 def _last_of(parts: Sequence[Part], position: int, index: int) -> int:

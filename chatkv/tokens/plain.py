@@ -36,7 +36,7 @@ class PlainEncoder:
         self._opens_after_control = self._prefixes_after_control(backend, controls)
 
     def encode(self, text: str, after: After = "start") -> list[int]:
-        """Ids of `text`, none of them from the template's vocabulary unless the model itself lists it as a word."""
+        """Ids of `text`. A control token can come out only where the model's own word list holds its text."""
         opening = after == "start" or (after == "control" and self._opens_after_control)
         ids: list[int] = (
             (self._opening if opening else self._joined).encode(text, add_special_tokens=False).ids

@@ -1,7 +1,7 @@
 """What a chat template does with what it is given, found by trying it once at load.
 
-Templates are programs without a manual: whether they know a system role, trim text or keep thoughts shows only
-in what they print.
+Templates are programs without a manual: whether they know a system role, trim text or keep thoughts shows
+only in what they print.
 """
 
 from __future__ import annotations
@@ -29,9 +29,13 @@ _U, _A, _S = Entry("user"), Entry("assistant"), Entry("system")
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """`prompt_tail` is the text from the user's last word to the answer's first; `closer` what follows an answer."""
+    """What was found.
 
-    takes_system: bool
+    `system_complaint`: why a system message cannot stand at the front, empty if it can. `trims`: roles whose
+    text loses the white space around it. `prompt_tail`: what stands from the user's last word to the answer;
+    `closers`: what follows an answer, as the newest message and before another one.
+    """
+
     system_complaint: str
     trims: frozenset[str]
     think_tags: tuple[str, str] | None
@@ -41,20 +45,18 @@ class Traits:
 
 
 def probe(template: Template, special: Collection[str]) -> Traits:
-    """Try `template`, settle `template.form`, and say how it behaves. Raises `ModelError` if nothing works."""
+    """Try `template`, settle `template.form`, say how it behaves. Raises `ModelError` if nothing works."""
     tags = _think_tags(template.source, special)
     template.form = _content_form(template)
     template.form = _thought_form(template, tags)
     complaint = _system_complaint(template)
     roles = ("user", "assistant") if complaint else ("user", "assistant", "system")
     tail = _after_last_slot(template, (_U,), answer=True)
-    opened = bool(tags) and tail.rfind(tags[0]) > tail.rfind(tags[1]) if tags else False
     return Traits(
-        takes_system=not complaint,
         system_complaint=complaint,
         trims=frozenset(role for role in roles if _trims(template, role)),
         think_tags=tags,
-        opens_thought=opened,
+        opens_thought=tags is not None and tail.rfind(tags[0]) > tail.rfind(tags[1]),
         prompt_tail=tail,
         closers=_closers(template),
     )
@@ -68,7 +70,7 @@ def _think_tags(source: str, special: Collection[str]) -> tuple[str, str] | None
 
 
 def _content_form(template: Template) -> Form:
-    """Text or list of parts: whichever prints the user's text. The complaint about text is the one to show."""
+    """Text or list of parts: whichever prints the user's text. The complaint about text is shown first."""
     failure: ModelError | None = None
     for form in (Form(), Form(as_parts=True)):
         template.form = form
@@ -115,13 +117,14 @@ def _system_complaint(template: Template) -> str:
 
 def _trims(template: Template, role: str) -> bool:
     """Whether white space around a message of `role` is dropped."""
-    roles = {"user": ("user",), "assistant": ("user", "assistant", "user"), "system": ("system", "user")}[role]
+    roles = {"user": ("user",), "assistant": ("user", "assistant", "user"), "system": ("system", "user")}[
+        role
+    ]
     at = roles.index(role)
     messages = []
     for n, name in enumerate(roles):
         text = f"\t{mark(n, 'text')}\t" if n == at else mark(n, "text")
-        content = [{"type": "text", "text": text}] if template.form.as_parts else text
-        messages.append({"role": name, "content": content})
+        messages.append({"role": name, "content": template.form.content(text)})
     return f"\t{mark(at, 'text')}\t" not in template.text(messages, answer=False)
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import functools
 import re
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from chatkv.errors import ModelError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from transformers import PreTrainedTokenizerBase
 
@@ -61,6 +61,10 @@ class Form:
     as_parts: bool = False
     thought: ThoughtForm = "none"
     tags: tuple[str, str] = ("<think>", "</think>")
+
+    def content(self, text: str) -> str | list[dict[str, str]]:
+        """`text` as the value of a message's `content`."""
+        return [{"type": "text", "text": text}] if self.as_parts else text
 
 
 class Template:
@@ -112,9 +116,7 @@ def _message(index: int, entry: Entry, form: Form) -> dict[str, Any]:
     thought = mark(index, "thought") if entry.has_thought else ""
     if thought and form.thought == "inline":
         content = f"{form.tags[0]}\n{thought}\n{form.tags[1]}\n\n{content}"
-    message: dict[str, Any] = {"role": entry.role, "content": content}
-    if form.as_parts:
-        message["content"] = [{"type": "text", "text": content}]
+    message: dict[str, Any] = {"role": entry.role, "content": form.content(content)}
     if thought and form.thought == "field":
         message["reasoning_content"] = thought
     return message
@@ -148,7 +150,7 @@ def _adds_bos(tokenizer: PreTrainedTokenizerBase) -> bool:
     return tokenizer.bos_token_id is not None and tokenizer("a")["input_ids"][:1] == [tokenizer.bos_token_id]
 
 
-# Ends in a newline that Jinja drops after a block, so that the template itself still begins at a line's start.
+# Jinja drops the newline after a block: the template itself still begins at the start of a line.
 _FROZEN_DATE = "{% macro strftime_now(format) %}{{ frozen_dates[format] }}{% endmacro %}\n"
 
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tokenizers import Tokenizer, models
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 SPACE_MARK = "▁"
 _MARKED_STEPS = {"Replace", "ByteFallback", "Fuse", "Strip", "Metaspace"}
@@ -21,7 +23,10 @@ _BYTE_TOKEN = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """An added token that only a template or the model may write. `lstrip`/`rstrip`: it eats spaces beside it."""
+    """An added token that only a template or the model may write.
+
+    `hidden`: it has no text in an answer; `lstrip`, `rstrip`: it eats the spaces before, after it.
+    """
 
     id: int
     text: str
@@ -91,7 +96,7 @@ def flat(step: dict[str, Any] | None) -> Iterator[dict[str, Any]]:
 
 @functools.cache
 def _byte_letters() -> dict[int, str]:
-    """Letter of a byte-level vocabulary → the byte it stands for, as latin-1 (GPT-2's printable alphabet, undone)."""
+    """Letter of a byte-level vocabulary → its byte, as latin-1: GPT-2's printable alphabet undone."""
     printable = [
         *range(ord("!"), ord("~") + 1),
         *range(ord("¡"), ord("¬") + 1),

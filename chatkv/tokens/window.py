@@ -1,10 +1,13 @@
-"""Streaming decode for tokenizers whose tokens depend on their neighbours: decode a short window, emit the growth."""
+"""Streaming decode where a token's text depends on its neighbours: decode a short window, emit the growth."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from typing import TYPE_CHECKING
 
-from tokenizers import Tokenizer
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from tokenizers import Tokenizer
 
 
 class Window:

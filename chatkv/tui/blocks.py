@@ -77,7 +77,9 @@ class BlockSplitter:
 
 
 def _lines(text: str) -> list[str]:
-    return [line + "\n" for line in text.split("\n")[:-1]] + [text.rpartition("\n")[2]] * (not text.endswith("\n"))
+    return [line + "\n" for line in text.split("\n")[:-1]] + [text.rpartition("\n")[2]] * (
+        not text.endswith("\n")
+    )
 
 
 def _first_line(token: Token) -> int:

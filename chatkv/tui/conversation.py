@@ -56,7 +56,6 @@ class _Flight:
     before: tuple[Exchange, ...]
     """The turns without it, for one that leaves no trace."""
     accepted: bool = False
-    stop_wanted: bool = False
 
 
 class Conversation:
@@ -84,6 +83,12 @@ class Conversation:
         """Text of the newest answer that has any."""
         return next((turn.answer for turn in reversed(self.board.turns) if turn.answer), "")
 
+    @property
+    def can_extend(self) -> bool:
+        """Whether the last answer was cut and nothing runs."""
+        last = self.board.last
+        return not self.busy and last is not None and last.state in EXTENDABLE
+
     # What the person wants
 
     def submit(self, text: str) -> list[Update]:
@@ -98,10 +103,7 @@ class Conversation:
     def stop(self) -> list[Update]:
         """Stop the running answer; prompts that wait go back to the composer."""
         updates = self._give_back()
-        if self._flight:
-            self._flight.stop_wanted = True
-            updates.append(Issue(Stop()))
-        return updates
+        return [*updates, Issue(Stop())] if self.busy else updates
 
     def regenerate(self) -> list[Update]:
         """Answer the last message again."""
@@ -117,7 +119,7 @@ class Conversation:
         last = self.board.last
         if self.busy or not self.ready:
             return [_BUSY if self.busy else _NOT_READY]
-        if last is None or last.state not in EXTENDABLE:
+        if last is None or not self.can_extend:
             return [Say("The last answer is complete; there is nothing to continue.", "warning")]
         return self._launch(Continue(), replace(last, note="", state="waiting"))
 
@@ -208,9 +210,9 @@ class Conversation:
         asked, self._openings = self._openings, max(0, self._openings - 1)
         if asked > 1:
             return []
-        if asked == 0 and not self.busy and event.session != self.session:
+        if asked == 0 and not self.busy and event.session not in ("", self.session):
             return [Reload(event.session)]
-        self.session, self.title = event.session, event.title
+        self.session, self.title = event.session or None, event.title
         return []
 
     def _on_accepted(self, event: Accepted) -> list[Update]:
@@ -220,15 +222,16 @@ class Conversation:
             return []
         flight.accepted = self._stored = True
         ids = replace(turn, user_id=event.user_id, answer_id=event.answer_id, state="streaming")
-        again: list[Update] = [Issue(Stop())] if flight.stop_wanted else []
-        return [Show(self.board.put(ids)), *again]
+        return [Show(self.board.put(ids))]
 
     def _on_text(self, message_id: int, text: str, *, thought: bool) -> list[Update]:
         turn = self.board.last
         if turn is None or self._flight is None or turn.answer_id != message_id:
             return []
         grown = (
-            replace(turn, thought=turn.thought + text) if thought else replace(turn, answer=turn.answer + text)
+            replace(turn, thought=turn.thought + text)
+            if thought
+            else replace(turn, answer=turn.answer + text)
         )
         self.board.put(replace(grown, state="streaming"))
         return [Stream(turn.key, text, thought)]
@@ -269,7 +272,10 @@ class Conversation:
         """As if the turn had never been asked for; its text and what waited behind it go to the composer."""
         self._flight = None
         self.board.turns = list(flight.before)
-        return [Rebuild(), *self._give_back(flight.command.text if isinstance(flight.command, Send | Edit) else "")]
+        return [
+            Rebuild(),
+            *self._give_back(flight.command.text if isinstance(flight.command, Send | Edit) else ""),
+        ]
 
     def _give_back(self, first: str = "") -> list[Update]:
         waiting = self.board.empty_queue()

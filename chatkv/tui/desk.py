@@ -112,6 +112,7 @@ class Desk:
     def _hear(self, item: Event | Started | Died) -> None:
         match item:
             case Started():
+                self._empty_outbox()
                 self.do(self.conversation.on_restart())
             case Died(reason, final):
                 self._mourn(reason, final)
@@ -131,12 +132,13 @@ class Desk:
 
     def _mourn(self, reason: str, final: bool) -> None:
         self._given_up = final
-        self._outbox = asyncio.Queue()
         self._meter.on_death()
         self._gauge(self.gauges)
         self.do(self.conversation.on_death())
-        then = "It keeps dying; F5 tries again." if final else "Restarting it."
-        self._show(Say(f"The model process died ({one_line(reason)}). {then}", "error" if final else "warning"))
+        if final:
+            self._show(Say(f"The model process ended: {one_line(reason)} — F5 tries again.", "error"))
+        else:
+            self._show(Say(f"The model process died ({one_line(reason)}); restarting it.", "warning"))
 
     def _retitle(self) -> None:
         session = self.conversation.session
@@ -156,6 +158,11 @@ class Desk:
         if isinstance(command, TurnCommand):
             self._meter.ask()
         self._outbox.put_nowait(command)
+
+    def _empty_outbox(self) -> None:
+        """What waited for the worker before this one was for that one."""
+        while not self._outbox.empty():
+            self._outbox.get_nowait()
 
     async def _send_all(self) -> None:
         while True:

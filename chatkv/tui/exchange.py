@@ -10,7 +10,9 @@ from typing import Literal
 
 from chatkv.protocol import Command, Finish
 
-State = Literal["queued", "waiting", "streaming", "complete", "stopped", "length", "partial", "error", "context"]
+State = Literal[
+    "queued", "waiting", "streaming", "complete", "stopped", "length", "partial", "error", "context"
+]
 """`queued`: not sent yet. `waiting`: sent, no token yet. The rest as in the store, with `context` for a full one."""
 
 OVER: dict[Finish, State] = {
@@ -23,7 +25,7 @@ OVER: dict[Finish, State] = {
 """How a turn's `finish` reads on the screen."""
 
 RUNNING: tuple[State, ...] = ("waiting", "streaming")
-EXTENDABLE: tuple[State, ...] = ("length", "stopped", "partial")
+EXTENDABLE: tuple[State, ...] = ("length", "stopped", "partial", "error")
 """Answers that `continue` can take up."""
 
 

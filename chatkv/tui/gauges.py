@@ -91,7 +91,9 @@ class Meter:
             case Opened():
                 self.gauges = replace(before, title=event.title, model=event.model or before.model)
             case Kv():
-                current = self._live(event.tokens) if before.current and before.current.live else before.current
+                current = (
+                    self._live(event.tokens) if before.current and before.current.live else before.current
+                )
                 self.gauges = replace(before, kv=event, current=current)
             case Accepted():
                 self._first_at = None
@@ -155,4 +157,3 @@ class Meter:
         if current is None or not current.live:
             current = TurnRow(len(self.gauges.rows) + 1, live=True)
         return current if kv_tokens is None else replace(current, kv_tokens=kv_tokens)
-

@@ -1,6 +1,6 @@
 """Keeps a worker process running and passes on what it says: restarts it when it dies, gives up when that is futile.
 
-Knows nothing of the screen; the conversation is led back by whoever hears `Restarted`.
+Knows nothing of the screen; the conversation is led back by whoever hears `Started`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from chatkv.client import Death, WorkerClient
 from chatkv.errors import WorkerError
-from chatkv.protocol import Command, Event
+from chatkv.protocol import Command, Error, Event
 
 DEATHS_ALLOWED = 3
 WITHIN_S = 60.0
@@ -20,14 +20,13 @@ WITHIN_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A worker process runs and hears commands: the first one, or one after a death."""
-
-    again: bool
+    """A worker process runs and hears commands."""
 
 
 @dataclass(frozen=True, slots=True)
 class Died:
-    """The worker process is gone. `final`: it will not be restarted until `try_again` is called."""
+    """The worker process is gone. `final`: it will not be restarted until `try_again` is called, since it died too
+    often or said that it cannot load the model."""
 
     reason: str
     final: bool
@@ -45,27 +44,26 @@ class Link:
 
     async def news(self) -> AsyncIterator[Event | Started | Died]:
         """Start the worker, and say what it says, over its deaths, until `close`."""
-        again = False
         while not self._closed:
-            reason = ""
+            reason, hopeless = "", False
             try:
-                await (self._client.restart() if again else self._client.start())
-            except WorkerError as error:
-                reason = str(error)
-            else:
-                yield Started(again)
+                await self._client.restart()
+                yield Started()
                 async for item in self._client.events():
                     if isinstance(item, Death):
-                        reason = item.reason
-                    else:
-                        yield item
+                        reason = reason or item.reason
+                        continue
+                    if isinstance(item, Error) and item.command == "load":
+                        reason, hopeless = f"{item.message} {item.hint}".strip(), True
+                    yield item
+            except WorkerError as error:
+                reason = str(error)
             if self._closed:
                 return
-            final = self._count_death()
+            final = self._count_death() or hopeless
             yield Died(reason, final)
             if final:
                 await self._again.wait()
-            again = True
 
     async def send(self, command: Command) -> None:
         """Pass a command on. One that finds no worker is dropped: its death is being told, and says what to do."""

@@ -42,7 +42,13 @@ def seconds(elapsed_s: float | None) -> str:
     """Seconds without the unit, in at most four cells: `0.21`, `12.3`, `123`."""
     if elapsed_s is None:
         return NOTHING
-    return f"{elapsed_s:.2f}" if elapsed_s < 9.995 else f"{elapsed_s:.1f}" if elapsed_s < 99.95 else f"{elapsed_s:.0f}"
+    return (
+        f"{elapsed_s:.2f}"
+        if elapsed_s < 9.995
+        else f"{elapsed_s:.1f}"
+        if elapsed_s < 99.95
+        else f"{elapsed_s:.0f}"
+    )
 
 
 def rate(tpot_s: float | None) -> str:

@@ -106,7 +106,7 @@ async def test_a_program_that_does_not_exist_is_a_worker_error(tmp_path: Path) -
 
 
 async def test_restart_gives_a_fresh_process(tmp_path: Path) -> None:
-    worker = client("import os; print('{\"type\": \"notice\", \"text\": \"%d\"}' % os.getpid())", tmp_path)
+    worker = client('import os; print(\'{"type": "notice", "text": "%d"}\' % os.getpid())', tmp_path)
     await worker.start()
     first = (await collect(worker))[0]
     await worker.restart()

@@ -1,7 +1,7 @@
-"""One model located in a process of its own, so that tests can kill it, race it and set its environment.
+"""Models located in a process of its own, so that tests can kill it, race it and set its environment.
 
-Reads a request from its argument; writes one JSON object a line: each progress, then the result or the error.
-Stops at the first progress of stage `wait_at` until a line comes on stdin.
+Reads requests from its argument; writes one JSON object a line: each progress, then the result or the error.
+Stops at the first progress of a request's stage `wait_at` until a line comes on stdin.
 """
 
 from __future__ import annotations
@@ -18,12 +18,15 @@ from chatkv.errors import ModelError
 from chatkv.models import Progress, locate_model
 from chatkv.models.starter import Starter, ensure_starter
 
+Outcome = tuple[list[Progress], dict[str, Any]]
+"""What a request told, and its result or error."""
 
-def start(request: dict[str, Any], **environment: str) -> subprocess.Popen[str]:
-    """Start a child that does `request`, with `environment` added to this process's."""
+
+def start(*requests: dict[str, Any], **environment: str) -> subprocess.Popen[str]:
+    """Start a child that does `requests` in turn, with `environment` added to this process's."""
     path = os.pathsep.join(entry for entry in sys.path if entry)
     return subprocess.Popen(
-        [sys.executable, __file__, json.dumps(request)],
+        [sys.executable, __file__, json.dumps(requests)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -32,12 +35,18 @@ def start(request: dict[str, Any], **environment: str) -> subprocess.Popen[str]:
     )
 
 
-def finish(child: subprocess.Popen[str]) -> tuple[list[Progress], dict[str, Any]]:
-    """Let the child run on to its end: what it told, and its last line."""
+def finish(child: subprocess.Popen[str]) -> list[Outcome]:
+    """Let the child run on to its end; one outcome a request, without what was read before."""
     out, err = child.communicate("\n", timeout=120)
-    assert "Traceback" not in err, err
-    *told, last = [json.loads(line) for line in out.splitlines()]
-    return [Progress(**table) for table in told if "stage" in table], last
+    assert child.returncode == 0, err
+    outcomes, told = [], []
+    for table in map(json.loads, out.splitlines()):
+        if "stage" in table:
+            told.append(Progress(**table))
+        else:
+            outcomes.append((told, table))
+            told = []
+    return outcomes
 
 
 def wait_for(child: subprocess.Popen[str], stage: str) -> None:
@@ -49,8 +58,14 @@ def wait_for(child: subprocess.Popen[str], stage: str) -> None:
     raise AssertionError(f"the child ended before stage {stage!r}")
 
 
-def main(request: dict[str, Any]) -> int:
-    """Do the request; the exit code of the command line for its outcome."""
+def kill(child: subprocess.Popen[str]) -> None:
+    """End the child as `kill -9` does."""
+    child.kill()
+    child.communicate()
+
+
+def main(request: dict[str, Any]) -> dict[str, Any]:
+    """Do the request; its result or error."""
     waiting = [request.get("wait_at")]
 
     def tell(progress: Progress) -> None:
@@ -62,18 +77,13 @@ def main(request: dict[str, Any]) -> int:
     folder = Path(request["folder"])
     try:
         if "starter" in request:
-            result: dict[str, Any] = {
-                "path": str(ensure_starter(folder, tell, Starter(**request["starter"])))
-            }
-        else:
-            options = request.get("options", {})
-            result = dataclasses.asdict(locate_model(request["spec"], folder, on_progress=tell, **options))
+            return {"path": ensure_starter(folder, tell, Starter(**request["starter"]))}
+        options = request.get("options", {})
+        return dataclasses.asdict(locate_model(request["spec"], folder, on_progress=tell, **options))
     except ModelError as error:
-        print(json.dumps({"error": error.message, "hint": error.hint}))
-        return error.exit_code
-    print(json.dumps(result, default=str))
-    return 0
+        return {"error": error.message, "hint": error.hint}
 
 
 if __name__ == "__main__":
-    sys.exit(main(json.loads(sys.argv[1])))
+    for item in json.loads(sys.argv[1]):
+        print(json.dumps(main(item), default=str), flush=True)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 import safetensors
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from models import tiny
 from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
 from chatkv.errors import ModelError
@@ -19,6 +19,7 @@ from chatkv.models.convert import convert_gguf
 from chatkv.models.gguf_file import read_gguf
 from chatkv.models.progress import Progress, ignore_progress
 from chatkv.models.tensor_file import read_header, write_bfloat16
+from models import tiny
 
 
 def test_weights_equal_those_transformers_reads_from_the_same_gguf(tmp_path: Path) -> None:
@@ -113,10 +114,9 @@ def test_header_agrees_with_the_gguf_package(tmp_path: Path) -> None:
         assert value == theirs.fields[name].contents(), name
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(width=32, allow_nan=False), min_size=1, max_size=64))
 def test_bfloat16_rounds_as_torch_does(values: list[float]) -> None:
-    import tempfile
-
     array = np.array(values, dtype=np.float32)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x.safetensors"

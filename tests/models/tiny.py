@@ -15,7 +15,11 @@ from chatkv.models.starter import Starter
 
 HIDDEN, HEADS, KV_HEADS, LAYERS, INTERMEDIATE = 64, 4, 2, 2, 96
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
-TEMPLATE = "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>\n' }}{% endfor %}"
+TEMPLATE = (
+    "{% for m in messages %}"
+    "{{ '<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>\n' }}"
+    "{% endfor %}"
+)
 
 
 def byte_characters() -> list[str]:
@@ -71,7 +75,7 @@ def write_folder(path: Path, *, seed: int = 0) -> Path:
 
 
 def write_wheel(folder: Path, *, padding: int = 0) -> tuple[Path, Starter]:
-    """A wheel that holds the GGUF (and `padding` incompressible bytes), and the `Starter` that describes it."""
+    """A wheel that holds the GGUF (and `padding` bytes of noise), and the `Starter` that describes it."""
     source = write_gguf(folder / "tiny.gguf")
     content = source.read_bytes()
     source.unlink()

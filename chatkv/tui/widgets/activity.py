@@ -19,7 +19,12 @@ _BAR_CELLS = 24
 class Activity(Widget):
     """Draws the phase of the gauges, and an error until the next message is sent."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"activity--done", "activity--rest", "activity--hint", "activity--error"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "activity--done",
+        "activity--rest",
+        "activity--hint",
+        "activity--error",
+    }
 
     def __init__(self) -> None:
         super().__init__()
@@ -28,8 +33,9 @@ class Activity(Widget):
 
     def show(self, gauges: Gauges) -> None:
         """Draw this phase."""
+        if spoken(gauges) != spoken(self._gauges):
+            self.refresh()
         self._gauges = gauges
-        self.refresh()
 
     def fail(self, error: str) -> None:
         """Keep this error in sight; an empty one takes it away."""

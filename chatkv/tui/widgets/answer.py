@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import ClassVar
 
+from rich.style import Style
 from textual.containers import Vertical
 from textual.widgets import Static
 
@@ -84,6 +85,15 @@ class Answer(Vertical):
             self._tail.update(prose)
 
     def _palette(self) -> Palette:
-        names = ("heading", "code", "block", "quote", "bullet", "link")
-        styles = (self.get_component_rich_style(f"answer--{name}", partial=True) for name in names)
-        return Palette(*styles, "github-dark" if self.app.current_theme.dark else "friendly")
+        def style(name: str) -> Style:
+            return self.get_component_rich_style(f"answer--{name}", partial=True)
+
+        return Palette(
+            heading=style("heading"),
+            code=style("code"),
+            block=style("block"),
+            quote=style("quote"),
+            bullet=style("bullet"),
+            link=style("link"),
+            code_theme="github-dark" if self.app.current_theme.dark else "friendly",
+        )

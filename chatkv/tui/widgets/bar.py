@@ -1,8 +1,6 @@
-"""A one-line bar: used, reserved, and what is left of a budget; and a plain progress bar. Text, no timers."""
+"""One-line bars as text: how far something is; how much of a budget is used, reserved, free. No widgets."""
 
 from __future__ import annotations
-
-_EIGHTHS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
 
 
 def progress(done: float, total: float, width: int) -> tuple[str, str]:
@@ -13,13 +11,12 @@ def progress(done: float, total: float, width: int) -> tuple[str, str]:
 
 
 def memory(used: float, reserved: float, budget: float, width: int) -> tuple[str, str, str]:
-    """Used (to an eighth of a cell), reserved but unused, and free parts of a line of `width` cells."""
+    """Used (to half a cell, and never invisible), reserved but unused, and free parts of a line of `width` cells."""
     if budget <= 0 or width <= 0:
-        return "", "", "░" * max(0, width)
-    eighths = round(min(1.0, used / budget) * width * 8)
+        return "", "", "─" * max(0, width)
+    halves = min(2 * width, round(used / budget * width * 2))
     if used > 0:
-        eighths = max(1, eighths)
-    full, rest = divmod(eighths, 8)
-    solid = "█" * full + (_EIGHTHS[rest] if rest else "")
-    held = min(width, max(len(solid), round(min(1.0, reserved / budget) * width)))
-    return solid, "▒" * (held - len(solid)), "░" * (width - held)
+        halves = max(1, halves)
+    solid = "━" * (halves // 2) + "╸" * (halves % 2)
+    held = min(width, max(len(solid), round(reserved / budget * width)))
+    return solid, "╍" * (held - len(solid)), "─" * (width - held)

@@ -15,6 +15,7 @@ from chatkv.tui.gauges import TurnRow
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 _AXIS_CELLS = 6
+_EMPTY = "Its growth is drawn here, turn by turn."
 
 
 class GrowthChart(Widget):
@@ -37,6 +38,8 @@ class GrowthChart(Widget):
         """One row of cells, `y` from the top."""
         width, height = self.size
         axis = self.get_component_rich_style("chart--axis")
+        if not self._rows:
+            return Strip([Segment(_EMPTY if y == height // 2 else "", axis)]).adjust_cell_length(width, axis)
         n_columns = max(0, width - _AXIS_CELLS)
         pitch = 2 if len(self._rows) * 2 <= n_columns else 1
         rows = self._rows[-(n_columns // pitch) :] if n_columns else ()

@@ -15,7 +15,6 @@ from chatkv.tui.messages import Submitted
 from chatkv.tui.widgets.pastes import Pastes, from_terminal
 
 _COUNT_FROM_CHARS = 200
-_EMPTY_ONLY = ("screen.edit_last", "app.help")
 
 
 class Composer(TextArea):
@@ -23,7 +22,13 @@ class Composer(TextArea):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
-            "enter", "submit", "Send", id="composer.send", priority=True, show=False, tooltip="Send the message"
+            "enter",
+            "submit",
+            "Send",
+            id="composer.send",
+            priority=True,
+            show=False,
+            tooltip="Send the message",
         ),
         Binding(
             "shift+enter,ctrl+j,alt+enter",
@@ -45,7 +50,6 @@ class Composer(TextArea):
             tab_behavior="focus",
         )
         self._pastes = Pastes()
-        self.border_title = ""
 
     @property
     def message(self) -> str:
@@ -63,12 +67,9 @@ class Composer(TextArea):
         """Begin a new line at the cursor."""
         self.insert("\n")
 
-    def action_copy(self) -> None:
-        """Copy the selection; without one, Ctrl+C means the app."""
-        if self.selected_text:
-            super().action_copy()
-        else:
-            self.app.simulate_interrupt()  # type: ignore[attr-defined]
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Without a selection, Ctrl+C is not this widget's."""
+        return bool(self.selected_text) if action == "copy" else super().check_action(action, parameters)
 
     def put(self, text: str) -> None:
         """Replace everything by `text`; the cursor goes to its end."""

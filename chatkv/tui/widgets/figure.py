@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal
-from textual.content import Content
-from textual.widgets import Label
+
+from chatkv.tui import units
+from chatkv.tui.widgets.line import Line
 
 
 class Figure(Horizontal):
@@ -14,17 +15,14 @@ class Figure(Horizontal):
     def __init__(self, label: str, meaning: str, *, id: str) -> None:
         super().__init__(id=id)
         self._label = label
-        self._value = Label("–", classes="value")
-        self._shown = "–"
+        self._value = Line(units.NOTHING, classes="value")
         self.tooltip = meaning
 
     def compose(self) -> ComposeResult:
         """Label, value."""
-        yield Label(Content(self._label), classes="label")
+        yield Line(self._label, classes="label")
         yield self._value
 
     def show(self, value: str) -> None:
-        """Draw this value, if it is another one."""
-        if value != self._shown:
-            self._shown = value
-            self._value.update(Content(value))
+        """Draw this value."""
+        self._value.show(value)

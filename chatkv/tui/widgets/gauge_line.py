@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from textual.content import Content
-from textual.widgets import Static
 
 from chatkv.tui import units
 from chatkv.tui.gauges import Gauges
+from chatkv.tui.widgets.line import Line
 
 
-class GaugeLine(Static):
+class GaugeLine(Line):
     """Draws the essentials of `Gauges`: how full the cache is, what this turn took."""
 
     def on_mount(self) -> None:
         """Say what the figures mean."""
         self.tooltip = "KV cache used of budget · tokens · reused + prefilled (early ones included) → decoded"
 
-    def show(self, gauges: Gauges) -> None:
+    def show_gauges(self, gauges: Gauges) -> None:
         """Draw these gauges."""
-        self.update(Content(spoken(gauges)))
+        self.show(spoken(gauges))
 
 
 def spoken(gauges: Gauges) -> str:

@@ -22,8 +22,9 @@ class MemoryBar(Widget):
 
     def show(self, kv: Kv | None) -> None:
         """Draw this state; None = no KV."""
-        self._kv = kv
-        self.refresh()
+        if kv != self._kv:
+            self._kv = kv
+            self.refresh()
 
     def render(self) -> Text:
         """The bar at the present width."""

@@ -7,19 +7,20 @@ from collections import deque
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.widgets import Label, Static
+from textual.widgets import Static
 
 from chatkv.tui import units
 from chatkv.tui.gauges import Gauges, TurnRow
 from chatkv.tui.inert import one_line
 from chatkv.tui.widgets.chart import GrowthChart
 from chatkv.tui.widgets.figure import Figure
+from chatkv.tui.widgets.line import Line
 from chatkv.tui.widgets.memory_bar import MemoryBar
 from chatkv.tui.widgets.turns_table import TurnsTable
 
 _LOG_LINES = 3
 _BAR_MEANING = """Memory of the KV cache (keys and values of every token, on all layers):
-█ used by tokens   ▒ reserved for the next ones   ░ free within the budget"""
+━ used by tokens   ╍ held for the next ones   ─ free within the budget"""
 _CHART_MEANING = """Tokens in the KV cache after each turn.
 Lower part: kept from the turn before. Upper part: new in this turn."""
 
@@ -29,22 +30,26 @@ class Sidebar(Vertical):
 
     def __init__(self) -> None:
         super().__init__()
-        self._title = Label(id="session-title", markup=False)
-        self._model = Label(id="model-name", markup=False)
-        self._tokens = Label(id="kv-tokens", markup=False)
-        self._bytes = Label(id="kv-bytes", markup=False)
+        self._title = Line(id="session-title")
+        self._model = Line(id="model-name")
+        self._tokens = Line(id="kv-tokens")
+        self._bytes = Line(id="kv-bytes")
         self._bar = MemoryBar()
         self._chart = GrowthChart()
-        self._turn_no = Label(id="turn-no", markup=False)
+        self._turn_no = Line(id="turn-no")
         self._table = TurnsTable()
         self._log = Static(id="log", markup=False)
         self._lines: deque[str] = deque(maxlen=_LOG_LINES)
         self._figures = {
-            "reused": Figure("reused", "Prompt tokens found in the KV cache: nothing to compute.", id="reused"),
+            "reused": Figure(
+                "reused", "Prompt tokens found in the KV cache: nothing to compute.", id="reused"
+            ),
             "early": Figure("early", "Prompt tokens prefilled before you pressed Enter.", id="early"),
             "prefilled": Figure("prefilled", "Prompt tokens read after you pressed Enter.", id="prefilled"),
             "decoded": Figure("decoded", "Tokens of the answer so far.", id="decoded"),
-            "ttft": Figure("TTFT", "Time to first token: seconds from Enter to the answer's start.", id="ttft"),
+            "ttft": Figure(
+                "TTFT", "Time to first token: seconds from Enter to the answer's start.", id="ttft"
+            ),
             "rate": Figure("tok/s", "Tokens a second after the first one.", id="rate"),
         }
 
@@ -53,18 +58,18 @@ class Sidebar(Vertical):
         yield self._title
         yield self._model
         with Horizontal(classes="heading"):
-            yield Label("KV cache", classes="name")
+            yield Line("KV cache", classes="name")
             yield self._tokens
         yield self._bar
         yield self._bytes
         yield self._chart
         with Horizontal(classes="heading"):
-            yield Label("This turn", classes="name")
+            yield Line("This turn", classes="name")
             yield self._turn_no
         with Vertical(id="figures"):
             yield from self._figures.values()
         with Horizontal(classes="heading", id="all-turns"):
-            yield Label("All turns", classes="name")
+            yield Line("All turns", classes="name")
         yield self._table
         yield self._log
 
@@ -76,8 +81,8 @@ class Sidebar(Vertical):
 
     def show(self, gauges: Gauges) -> None:
         """Draw these gauges."""
-        self._title.update(Content(one_line(gauges.title) or "New session"))
-        self._model.update(Content(one_line(described_model(gauges))))
+        self._title.show(one_line(gauges.title) or "New session")
+        self._model.show(one_line(described_model(gauges)))
         self._show_cache(gauges)
         self._chart.show(gauges.rows, gauges.current)
         self._show_turn(gauges.current)
@@ -92,16 +97,16 @@ class Sidebar(Vertical):
         kv, ready = gauges.kv, gauges.ready
         limit = kv.context_tokens if kv and kv.context_tokens else ready.context_tokens if ready else 0
         tokens = f"{kv.tokens if kv else 0:,}"
-        self._tokens.update(Content(f"{tokens} / {limit:,} tokens" if limit else f"{tokens} tokens"))
+        self._tokens.show(f"{tokens} / {limit:,} tokens" if limit else f"{tokens} tokens")
         self._bar.show(kv)
         if kv is None:
-            self._bytes.update(Content("nothing in memory yet"))
+            self._bytes.show("nothing in memory yet")
             return
         used, reserved, budget = map(units.mib, (kv.used_bytes, kv.reserved_bytes, kv.budget_bytes))
-        self._bytes.update(Content(f"{used} used · {reserved} held · {budget} MiB"))
+        self._bytes.show(f"{used} used · {reserved} held · {budget} MiB")
 
     def _show_turn(self, row: TurnRow | None) -> None:
-        self._turn_no.update(Content(f"{row.turn}{' running' if row.live else ''}" if row else ""))
+        self._turn_no.show(f"{row.turn}{' running' if row.live else ''}" if row else "")
         shown = row or TurnRow(0)
         counts = {"reused": shown.reused, "early": shown.early}
         if row is not None:

@@ -59,6 +59,7 @@ class Transcript(VerticalScroll, can_focus=False):
                 fresh.append(self._view(exchange))
         self._views = {exchange.key: self._views[exchange.key] for exchange in shown}
         self.mount_all(fresh)
+        self._mark_last()
         self.anchor()
 
     def show(self, exchange: Exchange, exchanges: Sequence[Exchange]) -> None:
@@ -68,6 +69,7 @@ class Transcript(VerticalScroll, can_focus=False):
         view = self._views.get(exchange.key)
         if view is None:
             self.mount(self._view(exchange))
+            self._mark_last()
             self.anchor()
         else:
             view.show(exchange)
@@ -101,6 +103,11 @@ class Transcript(VerticalScroll, can_focus=False):
         if view is not None:
             self.scroll_to(y=view.virtual_region.y, animate=False)
         self._loading_older = False
+
+    def _mark_last(self) -> None:
+        asked = [view for view in self._views.values() if view.exchange.state != "queued"]
+        for view in asked[-2:]:
+            view.set_last(view is asked[-1])
 
     def _view(self, exchange: Exchange) -> TurnView:
         view = self._views[exchange.key] = TurnView(exchange)

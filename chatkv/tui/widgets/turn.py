@@ -15,15 +15,16 @@ from chatkv.tui.widgets.answer import Answer
 _PROMPT_LINES = 60
 _PROMPT_CHARS = 6_000
 
-_STATUS: dict[State, str] = {
-    "queued": "◦ queued: sent when the running answer is over — Esc takes it back",
-    "waiting": "● waiting for the first token",
-    "stopped": "■ stopped — ctrl+g continues",
-    "length": "… cut at the token limit — ctrl+g continues",
-    "partial": "◌ partial: the model process ended before the answer did — ctrl+g continues",
-    "error": "✗ the answer failed — ctrl+r tries again",
-    "context": "▪ the context is full; the answer ends here",
+_STATUS: dict[State, tuple[str, str]] = {
+    "queued": ("◦ queued", "sent when the running answer is over; Esc takes it back"),
+    "waiting": ("● waiting for the first token", ""),
+    "stopped": ("■ stopped", "ctrl+g continues"),
+    "length": ("… cut at the token limit", "ctrl+g continues"),
+    "partial": ("◌ partial: its process ended before the answer did", "ctrl+g continues"),
+    "error": ("✗ the answer failed", "ctrl+r tries again"),
+    "context": ("▪ the context is full; the answer ends here", ""),
 }
+"""How a turn stands, and what can be done about it while it is the last one."""
 
 
 def clipped(prompt: str) -> str:
@@ -46,7 +47,9 @@ class TurnView(Vertical):
         self._thought = Static(Content(inert(exchange.thought)), classes="thought")
         self._thoughts = Collapsible(self._thought, title="Thoughts", classes="thoughts")
         self._thoughts.display = bool(exchange.thought)
-        self._status = Static(_spoken(exchange), classes="status")
+        self._status = Static(classes="status")
+        self._is_last = False
+        self._say()
         self._thinking = exchange.thought
         self._thought_is_new = False
 
@@ -61,10 +64,16 @@ class TurnView(Vertical):
         """Redraw for a newer state of the same turn."""
         was, self.exchange = self.exchange, exchange
         self.remove_class(f"-{was.state}").add_class(f"-{exchange.state}")
-        self._status.update(_spoken(exchange))
+        self._say()
         if exchange.state not in RUNNING or not exchange.answer:
             self._answer.finish(exchange.answer)
             self._show_thought(exchange.thought)
+
+    def set_last(self, is_last: bool) -> None:
+        """Only the last turn says what can be done about it."""
+        if is_last != self._is_last:
+            self._is_last = is_last
+            self._say()
 
     def stream(self, text: str, thought: bool) -> None:
         """More text has come; `flush` draws it."""
@@ -73,7 +82,7 @@ class TurnView(Vertical):
             self._thought_is_new = True
         else:
             self._answer.add(text)
-            self._status.update(Content())
+            self._status.display = False
 
     def flush(self) -> bool:
         """Draw what came since the last time; True if something was drawn."""
@@ -82,6 +91,12 @@ class TurnView(Vertical):
             return True
         return self._answer.flush()
 
+    def _say(self) -> None:
+        words, hint = _spoken(self.exchange)
+        spoken = f"{words} — {hint}" if hint and (self._is_last or self.exchange.state == "queued") else words
+        self._status.update(Content(inert(spoken)))
+        self._status.display = bool(spoken)
+
     def _show_thought(self, thought: str) -> None:
         self._thinking, self._thought_is_new = thought, False
         self._thoughts.display = bool(thought)
@@ -89,7 +104,8 @@ class TurnView(Vertical):
         self._thought.update(Content(inert(thought)))
 
 
-def _spoken(exchange: Exchange) -> Content:
+def _spoken(exchange: Exchange) -> tuple[str, str]:
     if exchange.state == "streaming":
-        return Content("" if exchange.answer else _STATUS["waiting"])
-    return Content(inert(f"✗ {exchange.note}" if exchange.note else _STATUS.get(exchange.state, "")))
+        return ("", "") if exchange.answer else _STATUS["waiting"]
+    words, hint = _STATUS.get(exchange.state, ("", ""))
+    return (f"✗ {exchange.note}" if exchange.note else words), hint

@@ -48,6 +48,7 @@ class TurnsTable(Vertical):
         if rows is self._rows:
             return
         self._rows = rows
+        self.set_class(bool(rows), "-filled")
         self._lines.update(Content("\n".join(map(line, rows))))
         self._totals.update(Content(totals(rows) if rows else ""))
 

@@ -1,0 +1,36 @@
+"""One frozen tree of settings. Defaults < config.toml < environment < flags; an unknown key is an error.
+
+Knows nothing of what the settings do. The field docstrings' user-facing twin is `config.toml`, and a test
+holds the two together.
+"""
+
+from chatkv.config.load import changed, config_file, default_toml, load_config
+from chatkv.config.tree import (
+    ChatConfig,
+    Config,
+    LoadConfig,
+    MemoryConfig,
+    PrefillConfig,
+    SamplingConfig,
+    StoreConfig,
+    UiConfig,
+    flatten,
+    keys,
+)
+
+__all__ = [
+    "ChatConfig",
+    "Config",
+    "LoadConfig",
+    "MemoryConfig",
+    "PrefillConfig",
+    "SamplingConfig",
+    "StoreConfig",
+    "UiConfig",
+    "changed",
+    "config_file",
+    "default_toml",
+    "flatten",
+    "keys",
+    "load_config",
+]

@@ -1,0 +1,169 @@
+"""The settings themselves: a frozen dataclass a section, and the tree that holds them.
+
+Knows neither files nor environment; values are taken as they come.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import os.path
+import typing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from chatkv.paths import Paths
+
+
+@dataclass(frozen=True, slots=True)
+class LoadConfig:
+    """How the model is put into memory."""
+
+    device: str = "auto"
+    """`auto`, `cpu`, `cuda`, `cuda:N` or `mps`."""
+    dtype: str = "auto"
+    """`auto`, `bfloat16`, `float16` or `float32`."""
+    weights: str = "auto"
+    """`auto` (as stored), `int8` or `nf4`."""
+    revision: str = ""
+    """Revision of a hub model."""
+    trust_remote_code: bool = False
+    """Run code shipped with a model."""
+    threads: int = 0
+    """CPU threads; 0 = one per physical core."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatConfig:
+    """What a new session starts with."""
+
+    system: str = ""
+    """System prompt; empty = the template's own."""
+    thinking: bool = True
+    """Ask templates that know the switch for thinking."""
+    context: int = 0
+    """Upper bound on context tokens; 0 = the model's."""
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingConfig:
+    """How the next token is chosen. `None` = the model's recommendation, else a general default."""
+
+    temperature: float | None = None
+    """0 = greedy."""
+    top_k: int | None = None
+    """0 = all tokens."""
+    top_p: float | None = None
+    """Nucleus mass, 0 < p <= 1."""
+    min_p: float | None = None
+    """Share of the best token's probability, 0 <= p <= 1."""
+    repetition_penalty: float | None = None
+    """1 = none."""
+    seed: int | None = None
+    """Seed of the sampler; None = a new one each turn."""
+    max_new_tokens: int = 1024
+    """Longest answer, in tokens."""
+    stop: tuple[str, ...] = ()
+    """Strings that end an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryConfig:
+    """How much the KV cache may take."""
+
+    budget: str = "auto"
+    """`512 MiB`, `25%` or `auto`."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrefillConfig:
+    """How prompts are read."""
+
+    chunk: int = 0
+    """Tokens per model call; 0 = by device."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreConfig:
+    """Where conversations are kept."""
+
+    database: str = ""
+    """Path of the SQLite file; empty = the usual place."""
+
+
+@dataclass(frozen=True, slots=True)
+class UiConfig:
+    """How the app looks."""
+
+    theme: str = "chatkv"
+    """Name of a Textual theme."""
+    sidebar: bool = True
+    """Show the memory sidebar."""
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The whole tree."""
+
+    model: str = "starter"
+    """`starter`, a hub id, a folder or a GGUF file."""
+    load: LoadConfig = field(default_factory=LoadConfig)
+    """How the model is put into memory."""
+    chat: ChatConfig = field(default_factory=ChatConfig)
+    """What a new session starts with."""
+    sampling: SamplingConfig = field(default_factory=SamplingConfig)
+    """How the next token is chosen."""
+    memory: MemoryConfig = field(default_factory=MemoryConfig)
+    """How much the KV cache may take."""
+    prefill: PrefillConfig = field(default_factory=PrefillConfig)
+    """How prompts are read."""
+    store: StoreConfig = field(default_factory=StoreConfig)
+    """Where conversations are kept."""
+    ui: UiConfig = field(default_factory=UiConfig)
+    """How the app looks."""
+
+    def database(self, paths: Paths) -> Path:
+        """The SQLite file in force."""
+        if not self.store.database:
+            return paths.database
+        return Path(os.path.expanduser(self.store.database)).absolute()
+
+
+def keys() -> dict[str, Any]:
+    """Every dotted key with the type its value must have, in declaration order."""
+    return dict(_kinds())
+
+
+@functools.cache
+def _kinds() -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, kind in typing.get_type_hints(Config).items():
+        if dataclasses.is_dataclass(kind):
+            found.update({f"{name}.{inner}": hint for inner, hint in typing.get_type_hints(kind).items()})
+        else:
+            found[name] = kind
+    return found
+
+
+def sections() -> tuple[str, ...]:
+    """Names of the sections, in declaration order."""
+    return tuple(dict.fromkeys(key.partition(".")[0] for key in keys() if "." in key))
+
+
+def flatten(config: Config) -> dict[str, Any]:
+    """The tree as dotted keys and values, in declaration order."""
+    values: dict[str, Any] = {}
+    for key in keys():
+        section, _, name = key.rpartition(".")
+        values[key] = getattr(getattr(config, section) if section else config, name)
+    return values
+
+
+def replaced(config: Config, key: str, value: Any) -> Config:
+    """`config` with the setting at dotted `key`, which must exist, set to `value` as it is."""
+    section, _, name = key.rpartition(".")
+    if not section:
+        return dataclasses.replace(config, **{name: value})
+    inner = dataclasses.replace(getattr(config, section), **{name: value})
+    return dataclasses.replace(config, **{section: inner})

@@ -1,0 +1,76 @@
+"""The one protocol: commands in, events out, as frozen dataclasses and as JSON lines.
+
+Every line is an object whose `type` names the command or event in snake case. Unknown fields and types are
+errors in commands (a typo must not pass) and are the reader's to ignore in events.
+"""
+
+from chatkv.protocol.commands import (
+    Close,
+    Command,
+    Continue,
+    Edit,
+    Fork,
+    New,
+    Open,
+    Regenerate,
+    Send,
+    Set,
+    Stats,
+    Stop,
+)
+from chatkv.protocol.events import (
+    Accepted,
+    Closed,
+    Delta,
+    Error,
+    Event,
+    Finish,
+    Kv,
+    KvSegment,
+    Level,
+    Loading,
+    Notice,
+    Opened,
+    Prefill,
+    PrefixBreak,
+    Ready,
+    Thought,
+    Turn,
+)
+from chatkv.protocol.lines import command_from_json, event_from_json, to_json, type_name
+
+__all__ = [
+    "Accepted",
+    "Close",
+    "Closed",
+    "Command",
+    "Continue",
+    "Delta",
+    "Edit",
+    "Error",
+    "Event",
+    "Finish",
+    "Fork",
+    "Kv",
+    "KvSegment",
+    "Level",
+    "Loading",
+    "New",
+    "Notice",
+    "Open",
+    "Opened",
+    "Prefill",
+    "PrefixBreak",
+    "Ready",
+    "Regenerate",
+    "Send",
+    "Set",
+    "Stats",
+    "Stop",
+    "Thought",
+    "Turn",
+    "command_from_json",
+    "event_from_json",
+    "to_json",
+    "type_name",
+]

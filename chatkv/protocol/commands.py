@@ -1,0 +1,85 @@
+"""What one can ask of a session: one frozen dataclass a command.
+
+Says what each means; how it is carried out is the worker's business.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """Open the session with this id (or unique prefix of one, or `last`). Answered by `opened` or `error`."""
+
+    session: str = "last"
+
+
+@dataclass(frozen=True, slots=True)
+class New:
+    """Start a new session. It is stored when its first message is. `system` None = the configured prompt."""
+
+    system: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Say `text` in the open session (a new one if none is open). Waits its turn if an answer is running."""
+
+    text: str
+    max_new_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Stop the running answer now. Acts between two tokens or two prefill chunks; never waits in line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Regenerate:
+    """Answer the last user message again, as a new branch beside the old answer."""
+
+    max_new_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Continue:
+    """Extend the last answer where it was cut, on the same KV and in the same message."""
+
+    max_new_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Say `text` in place of user message `message_id`: a branch beside it. Older turns stay cached."""
+
+    message_id: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """Go on from message `message_id`: it becomes the end of the conversation; what followed it is kept."""
+
+    message_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Set:
+    """Change setting `key` (dotted, from `config.toml`) for this process, e.g. `sampling.temperature`."""
+
+    key: str
+    value: str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """Ask for a `kv` event now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """End: the running answer is stopped and saved, then the process leaves."""
+
+
+Command = Open | New | Send | Stop | Regenerate | Continue | Edit | Fork | Set | Stats | Close

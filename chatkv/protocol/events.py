@@ -1,0 +1,180 @@
+"""What a session tells: one frozen dataclass an event.
+
+Sizes are in bytes, lengths in tokens, times in seconds; ids are those of the database.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Finish = Literal["stop", "length", "cancelled", "error", "context"]
+"""Why a turn ended: end token or stop string; token limit; the user; a failure; context or budget full."""
+
+Level = Literal["info", "warning"]
+"""How much a notice matters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loading:
+    """Progress of getting the model ready. `total` 0 = unknown; `unit`: `B`, `files`, `tensors` or empty."""
+
+    stage: str
+    done: int = 0
+    total: int = 0
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """The model is loaded and answers from now on."""
+
+    model: str
+    device: str
+    dtype: str
+    context_tokens: int
+    bytes_per_token: int
+    load_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The session that further commands act on. `leaf_id` is its newest message, None when it has none."""
+
+    session: str
+    title: str
+    model: str
+    leaf_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A turn began: the user's message is committed to the database and an empty answer stands beside it."""
+
+    turn: int
+    user_id: int
+    answer_id: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prefill:
+    """`done` of `total` tokens that this turn must prefill are in the KV; `early` = idle work, not a turn."""
+
+    done: int
+    total: int
+    early: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """More text of answer `message_id`."""
+
+    message_id: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """More text that the model thinks before answer `message_id`."""
+
+    message_id: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A turn ended. Tokens of its prompt = reused + prefilled_early + prefilled, counted where the model ran.
+
+    `ttft_s` is None when no token came; `tpot_s` is None below two tokens.
+    """
+
+    turn: int
+    user_id: int
+    message_id: int
+    finish: Finish
+    reused: int
+    prefilled: int
+    prefilled_early: int
+    decoded: int
+    recalled: int
+    ttft_s: float | None
+    tpot_s: float | None
+    kv_used_bytes: int
+    kv_reserved_bytes: int
+    kv_budget_bytes: int
+    kv_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class KvSegment:
+    """A run of ledger tokens with one owner. `kind`: system, user, thought, answer or wrapper."""
+
+    kind: str
+    turn: int
+    tokens: int
+    tier: str = "E0"
+
+
+@dataclass(frozen=True, slots=True)
+class Kv:
+    """The state of the KV cache, read from the tensors themselves."""
+
+    tokens: int
+    used_bytes: int
+    reserved_bytes: int
+    budget_bytes: int
+    context_tokens: int
+    segments: tuple[KvSegment, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixBreak:
+    """The KV did not hold the expected prefix: `tokens` must be prefilled again from `position` on."""
+
+    position: int
+    expected: str
+    found: str
+    tokens: int
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something a person should know; nothing failed."""
+
+    text: str
+    level: Level = "info"
+
+
+@dataclass(frozen=True, slots=True)
+class Error:
+    """A command failed. The conversation stands; the next command works. `command` names what failed."""
+
+    message: str
+    hint: str = ""
+    command: str = ""
+    text: str = ""
+    """Text the person typed that was not taken, to give back to them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """The last event."""
+
+
+Event = (
+    Loading
+    | Ready
+    | Opened
+    | Accepted
+    | Prefill
+    | Delta
+    | Thought
+    | Turn
+    | Kv
+    | PrefixBreak
+    | Notice
+    | Error
+    | Closed
+)

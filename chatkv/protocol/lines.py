@@ -1,0 +1,123 @@
+"""Commands and events as lines of JSON, both ways.
+
+Knows the shape of a line and nothing of what commands do.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import json
+import re
+import typing
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from chatkv.errors import UsageError
+from chatkv.protocol.commands import Command
+from chatkv.protocol.events import Event, Kv, KvSegment
+
+_SHOWN_CHARS = 60
+
+
+def type_name(kind: type) -> str:
+    """`PrefixBreak` → `prefix_break`."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
+
+
+_COMMANDS: dict[str, type] = {type_name(kind): kind for kind in typing.get_args(Command)}
+_EVENTS: dict[str, type] = {type_name(kind): kind for kind in typing.get_args(Event)}
+_SPOKEN: dict[type, str] = {
+    str: "a string",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    type(None): "null",
+}
+
+
+def to_json(item: Command | Event) -> str:
+    """One line of JSON, without a newline. Lone surrogates are escaped, so that any text survives."""
+    return json.dumps({"type": type_name(type(item)), **dataclasses.asdict(item)}, ensure_ascii=True)
+
+
+def command_from_json(line: str) -> Command:
+    """Parse a command line. Raises `UsageError` that names what is wrong."""
+    name, fields = _command_parts(line)
+    kind = _COMMANDS.get(name)
+    if kind is None:
+        raise UsageError(f"Unknown command `{_short(name)}`.", _nearest(name, _COMMANDS, "Types"))
+    hints = typing.get_type_hints(kind)
+    for key, value in fields.items():
+        if key not in hints:
+            raise UsageError(f"`{name}` has no field `{_short(key)}`.", _nearest(key, hints, "Fields"))
+        if not _fits(value, hints[key]):
+            raise UsageError(
+                f"`{name}.{key}` cannot be {_short(json.dumps(value))}.", f"It must be {_spoken(hints[key])}."
+            )
+    if missing := _missing(kind, fields):
+        raise UsageError(f"`{name}` needs {', '.join(f'`{field}`' for field in missing)}.")
+    return typing.cast(Command, kind(**fields))
+
+
+def event_from_json(line: str) -> Event | None:
+    """Parse an event line that chatkv wrote; None for a type or line this version does not know."""
+    try:
+        table = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(table, dict) or not isinstance(table.get("type"), str):
+        return None
+    kind = _EVENTS.get(table["type"])
+    if kind is None or _missing(kind, table):
+        return None
+    values = _known_fields(kind, table)
+    if kind is Kv:
+        runs = values.get("segments", ())
+        values["segments"] = tuple(KvSegment(**_known_fields(KvSegment, run)) for run in runs)
+    return typing.cast(Event, kind(**values))
+
+
+def _command_parts(line: str) -> tuple[str, dict[str, Any]]:
+    """The command's name and its fields."""
+    try:
+        table = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(
+            f"Not a JSON object: {error}.", 'Send lines like {"type": "send", "text": "hi"}.'
+        ) from error
+    if not isinstance(table, dict) or not isinstance(table.get("type"), str):
+        raise UsageError("A command is a JSON object with a `type`.", f"Types: {', '.join(_COMMANDS)}.")
+    return table.pop("type"), table
+
+
+def _known_fields(kind: Any, table: Mapping[str, Any]) -> dict[str, Any]:
+    names = {field.name for field in dataclasses.fields(kind)}
+    return {key: value for key, value in table.items() if key in names}
+
+
+def _missing(kind: Any, table: Mapping[str, Any]) -> list[str]:
+    return [
+        field.name
+        for field in dataclasses.fields(kind)
+        if field.default is dataclasses.MISSING and field.name not in table
+    ]
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    allowed = typing.get_args(hint) or (hint,)
+    return type(value) in allowed or (type(value) is int and float in allowed)
+
+
+def _spoken(hint: Any) -> str:
+    return " or ".join(_SPOKEN[option] for option in typing.get_args(hint) or (hint,))
+
+
+def _nearest(name: str, known: Iterable[str], title: str) -> str:
+    names = list(known)
+    near = difflib.get_close_matches(name[:_SHOWN_CHARS], names, n=1)
+    return f"Did you mean `{near[0]}`?" if near else f"{title}: {', '.join(names) or 'none'}."
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN_CHARS else text[:_SHOWN_CHARS] + "…"

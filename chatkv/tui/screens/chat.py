@@ -1,0 +1,252 @@
+"""The main screen: transcript, composer, memory sidebar. Turns keys into wishes and updates into drawing."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.screen import Screen
+from textual.widgets import Footer, TextArea
+
+from chatkv.tui.desk import Desk
+from chatkv.tui.exchange import GiveBack, Rebuild, Say, Show, Stream
+from chatkv.tui.gauges import Gauges
+from chatkv.tui.inert import inert
+from chatkv.tui.messages import GaugesChanged, OlderWanted, Submitted, Updated
+from chatkv.tui.widgets.activity import Activity
+from chatkv.tui.widgets.composer import Composer
+from chatkv.tui.widgets.gauge_line import GaugeLine
+from chatkv.tui.widgets.sidebar import Sidebar
+from chatkv.tui.widgets.transcript import Transcript
+
+_GAUGES_S = 0.1
+"""Figures move at most ten times a second; more is a blur."""
+
+
+def _key(
+    keys: str, action: str, label: str, meaning: str, *, show: bool = False, priority: bool = True
+) -> Binding:
+    name = action.partition("(")[0]
+    return Binding(keys, action, label, id=f"chat.{name}", show=show, priority=priority, tooltip=meaning)
+
+
+class ChatScreen(Screen[None]):
+    """Listens to its widgets and to what comes from behind the screen."""
+
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (90, "-wide")]
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (18, "-tall")]
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        _key(
+            "escape", "stop", "Stop", "Stop the answer; take back what is queued; leave edit mode", show=True
+        ),
+        _key("ctrl+o,f2", "sessions", "Sessions", "List all sessions: open, rename, delete", show=True),
+        _key("ctrl+n", "new", "New", "Start a new session", show=True),
+        _key("ctrl+r", "regenerate", "Again", "Answer the last message again", show=True),
+        _key("ctrl+g", "extend", "Continue", "Continue an answer that was cut or stopped", show=True),
+        _key("f3", "edit_last", "Edit", "Edit your last message and send it anew"),
+        _key("up", "edit_if_empty", "Edit", "In an empty composer: edit your last message"),
+        _key("ctrl+y", "copy_answer", "Copy", "Copy the last answer to the clipboard"),
+        _key("ctrl+b", "sidebar", "Memory", "Show or hide the memory sidebar", show=True),
+        _key("pageup", "page(-1)", "Page up", "Scroll the conversation up"),
+        Binding(
+            "pagedown",
+            "page(1)",
+            "Page down",
+            id="chat.page_down",
+            show=False,
+            priority=True,
+            tooltip="Scroll the conversation down",
+        ),
+        _key("ctrl+home", "top", "Top", "Go to the beginning of the conversation"),
+        _key("ctrl+end", "end", "End", "Go to the end of the conversation and follow it"),
+        _key("f5", "try_again", "Try again", "Start the model process again after it kept dying"),
+        _key("question_mark", "help_if_empty", "Help", "In an empty composer: list all keys"),
+    ]
+
+    def __init__(self, desk: Desk, *, sidebar: bool) -> None:
+        super().__init__(classes="" if sidebar else "-folded")
+        self._desk = desk
+        self._transcript = Transcript()
+        self._activity = Activity()
+        self._gauge_line = GaugeLine()
+        self._composer = Composer()
+        self._sidebar = Sidebar()
+        self._gauges: Gauges | None = None
+        self._keys_for: tuple[object, ...] = ()
+
+    def compose(self) -> ComposeResult:
+        """Transcript over composer, sidebar beside them, keys below."""
+        with Horizontal(id="body"):
+            with Vertical(id="talk"):
+                yield self._transcript
+                yield self._activity
+                yield self._composer
+                yield self._gauge_line
+            yield self._sidebar
+        yield Footer()
+
+    def on_mount(self) -> None:
+        """The composer is where keys go."""
+        self._composer.focus()
+        self.set_interval(_GAUGES_S, self._draw_gauges)
+
+    # What comes from behind the screen
+
+    @on(Updated)
+    def _on_updated(self, message: Updated) -> None:
+        conversation = self._desk.conversation
+        match message.update:
+            case Rebuild():
+                self._transcript.rebuild(conversation.board.exchanges)
+            case Show(exchange):
+                self._transcript.show(exchange, conversation.board.exchanges)
+            case Stream(key, text, thought):
+                self._transcript.stream(key, text, thought)
+            case GiveBack(text):
+                self._composer.give_back(text)
+            case Say(text, level):
+                self._say(text, level)
+        self._mark_state()
+
+    @on(GaugesChanged)
+    def _on_gauges(self, message: GaugesChanged) -> None:
+        self._gauges = message.gauges
+
+    def _draw_gauges(self) -> None:
+        gauges, self._gauges = self._gauges, None
+        if gauges is None:
+            return
+        self._sidebar.show(gauges)
+        self._activity.show(gauges)
+        self._gauge_line.show_gauges(gauges)
+
+    def _say(self, text: str, level: Literal["info", "warning", "error"]) -> None:
+        self._sidebar.say(text)
+        if level == "error":
+            self._activity.fail(text)
+        if level != "info" or not self._sidebar.display:
+            self.notify(inert(text), severity="information" if level == "info" else level, markup=False)
+
+    # What comes from the widgets
+
+    @on(Submitted)
+    def _on_submitted(self, message: Submitted) -> None:
+        self._activity.fail("")
+        self._desk.do(self._desk.conversation.submit(message.text))
+
+    @on(OlderWanted)
+    async def _on_older(self) -> None:
+        await self._transcript.load_older()
+
+    @on(TextArea.Changed)
+    def _on_typed(self) -> None:
+        self._composer.count()
+
+    # Keys
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Keys that mean something only now and then are free for others at other times."""
+        conversation = self._desk.conversation
+        match action:
+            case "edit_if_empty" | "help_if_empty":
+                return self._composer.has_focus and not self._composer.text
+            case "stop":
+                return conversation.busy or bool(conversation.board.queue) or conversation.editing is not None
+            case "extend":
+                return conversation.can_extend
+            case "regenerate" | "copy_answer":
+                return bool(conversation.board.turns)
+        return True
+
+    def action_stop(self) -> None:
+        """Leave edit mode, else stop the answer and take back what is queued."""
+        if self._desk.conversation.editing is not None:
+            self._desk.conversation.editing = None
+            self._composer.put("")
+            self._mark_state()
+        else:
+            self._desk.do(self._desk.conversation.stop())
+
+    def action_new(self) -> None:
+        """Start a new session."""
+        self._desk.new()
+
+    def action_regenerate(self) -> None:
+        """Answer the last message again."""
+        self._desk.do(self._desk.conversation.regenerate())
+
+    def action_extend(self) -> None:
+        """Continue the last answer."""
+        self._desk.do(self._desk.conversation.extend())
+
+    def action_edit_last(self) -> None:
+        """Load the last message into the composer."""
+        text = self._desk.conversation.edit_last()
+        if text is not None:
+            self._composer.put(text)
+            self._composer.focus()
+        self._mark_state()
+
+    def action_edit_if_empty(self) -> None:
+        """The same, by a key that else moves the cursor."""
+        self.action_edit_last()
+
+    async def action_help_if_empty(self) -> None:
+        """Help, by a key that else is typed."""
+        await self.run_action("app.help")
+
+    async def action_sessions(self) -> None:
+        """List all sessions."""
+        await self.run_action("app.sessions")
+
+    def action_copy_answer(self) -> None:
+        """Copy the last answer."""
+        answer = self._desk.conversation.last_answer
+        self.app.copy_to_clipboard(answer)
+        self.notify(f"Copied {len(answer):,} characters.", timeout=2)
+
+    def action_sidebar(self) -> None:
+        """Show or hide the sidebar; in a small terminal, over the transcript."""
+        shown = self._sidebar.display
+        self.set_class(shown, "-folded")
+        self.set_class(not shown, "-unfolded")
+
+    def action_page(self, direction: int) -> None:
+        """Scroll the conversation by a page."""
+        self._transcript.scroll_relative(
+            y=direction * max(1, self._transcript.size.height - 2), animate=False
+        )
+
+    def action_top(self) -> None:
+        """Go to the beginning."""
+        self._transcript.scroll_home(animate=False)
+
+    def action_end(self) -> None:
+        """Go to the end and follow it."""
+        self._transcript.anchor()
+
+    def action_try_again(self) -> None:
+        """Start the model process again."""
+        if not self._desk.try_again():
+            self.notify("The model process is running.", timeout=2)
+
+    def _mark_state(self) -> None:
+        """Show edit mode and, when other keys make sense than before, other keys."""
+        conversation = self._desk.conversation
+        editing = conversation.editing is not None
+        self._composer.border_title = "editing your last message · Esc leaves it" if editing else ""
+        self._composer.set_class(editing, "-editing")
+        keys_for = (
+            conversation.busy,
+            conversation.can_extend,
+            editing,
+            bool(conversation.board.queue),
+            bool(conversation.board.turns),
+        )
+        if keys_for != self._keys_for:
+            self._keys_for = keys_for
+            self.refresh_bindings()

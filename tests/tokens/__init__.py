@@ -1,0 +1,1 @@
+"""Tests of chatkv.tokens, with a zoo of small tokenizers and chat templates of their own."""

@@ -1,0 +1,306 @@
+"""A worker without a model: speaks the protocol, writes the real store, answers by script. Run as a program.
+
+Prompts it knows: `slow` (half an answer, then waits for `stop` or `stats`), `wait` (no token until then), `die`
+(half an answer, then SIGKILL), `die first` (dies before it takes the message), `long` (cut at the limit), `error`
+(fails after it was accepted), `refuse` (not taken), `think` (thoughts first), `code`, `break`. All else is echoed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from chatkv.protocol import (
+    Accepted,
+    Close,
+    Closed,
+    Command,
+    Continue,
+    Delta,
+    Edit,
+    Error,
+    Event,
+    Finish,
+    Kv,
+    Loading,
+    New,
+    Notice,
+    Open,
+    Opened,
+    Prefill,
+    PrefixBreak,
+    Ready,
+    Regenerate,
+    Send,
+    Stats,
+    Stop,
+    Thought,
+    Turn,
+    command_from_json,
+    to_json,
+)
+from chatkv.store import Store, TurnRecord
+from chatkv.store.records import Status
+
+MODEL = "tiny-echo"
+BYTES_PER_TOKEN = 23_040
+BUDGET_BYTES = 64 << 20
+CODE = """Here is how to read a file line by line:
+
+```python
+from pathlib import Path
+
+def lines(file: Path) -> list[str]:
+    # one string a line
+    return file.read_text().splitlines()
+```
+
+1. `read_text` decodes as **UTF-8**
+2. `splitlines` drops the line ends
+
+| call | cost |
+|:-----|-----:|
+| `read_text` | one read |
+| `splitlines` | one pass |
+"""
+STATUS: dict[Finish, Status] = {
+    "stop": "complete",
+    "cancelled": "stopped",
+    "length": "length",
+    "error": "error",
+}
+
+
+def say(event: Event) -> None:
+    """Write one event."""
+    sys.stdout.write(to_json(event) + "\n")
+    sys.stdout.flush()
+
+
+def hear() -> Command | None:
+    """Read one command; None at the end of stdin."""
+    line = sys.stdin.readline()
+    return command_from_json(line) if line else None
+
+
+class FakeWorker:
+    """One session at a time, as the real one."""
+
+    def __init__(self, database: Path) -> None:
+        self.store = Store.open(database)
+        self.session: str | None = None
+        self.leaf: int | None = None
+        self.kv_tokens = 0
+        self.stopped = False
+
+    def run(self) -> None:
+        """Obey until `close` or the end of stdin."""
+        while (command := hear()) is not None and not isinstance(command, Close):
+            self.obey(command)
+        say(Closed())
+
+    def obey(self, command: Command) -> None:
+        """Carry one command out."""
+        match command:
+            case New():
+                self.session, self.leaf, self.kv_tokens = None, None, 0
+                say(Opened("new", "", MODEL))
+            case Open(session):
+                self.open(session)
+            case Send(text):
+                self.send(text)
+            case Edit(message_id, text):
+                self.leaf = self.store.message(message_id).parent_id
+                self.send(text)
+            case Regenerate():
+                self.regenerate()
+            case Continue():
+                self.extend()
+            case Stats():
+                say(self.kv())
+
+    def open(self, session: str) -> None:
+        """Open a stored session."""
+        record = self.store.resolve(session)
+        self.store.recover(record.id)
+        self.session, self.leaf = record.id, record.leaf_id
+        say(Opened(record.id, record.title, MODEL, record.leaf_id))
+
+    def send(self, text: str) -> None:
+        """Say something."""
+        if text == "refuse":
+            say(Error("The message does not fit: 9,000 tokens, room for 8,192.", "Shorten it.", "send", text))
+            return
+        if text == "die first":
+            self.die()
+        if self.session is None:
+            self.session = self.store.create_session(MODEL, title=text.split("\n")[0][:60]).id
+            say(Opened(self.session, self.store.session(self.session).title, MODEL))
+        turn = 1 + sum(message.role == "user" for message in self.store.path(self.leaf))
+        before = self.leaf
+        user, answer = self.store.add_exchange(self.session, self.leaf, text, turn, MODEL)
+        say(Accepted(turn, user.id, answer.id, text))
+        if not self.answer(text, user.id, answer.id, turn):
+            self.leaf = before
+            self.store.set_leaf(self.session, before)
+        else:
+            self.leaf = answer.id
+
+    def regenerate(self) -> None:
+        """Answer the last message again, with another word in front."""
+        assert self.leaf is not None
+        assert self.session is not None
+        user_id = self.store.message(self.leaf).parent_id
+        assert user_id is not None
+        user = self.store.message(user_id)
+        answer = self.store.add_message(
+            self.session, user.id, "assistant", "", turn=user.turn, status="streaming", model=MODEL
+        )
+        say(Accepted(user.turn, user.id, answer.id, user.text))
+        self.answer(user.text, user.id, answer.id, user.turn, again="Again: ")
+        self.leaf = answer.id
+
+    def extend(self) -> None:
+        """Go on with the last answer."""
+        assert self.leaf is not None
+        message = self.store.message(self.leaf)
+        assert message.parent_id is not None
+        say(Accepted(message.turn, message.parent_id, message.id, ""))
+        say(Delta(message.id, " and the end."))
+        self.end(message.parent_id, message.id, message.turn, message.text + " and the end.", "stop", 1, 4)
+
+    def answer(self, text: str, user_id: int, answer_id: int, turn: int, again: str = "") -> bool:
+        """Answer by script; False if the turn left no trace."""
+        n_prompt = max(1, len(text.split())) + 8
+        say(Prefill(0, n_prompt))
+        if text == "wait" and self.stop_comes():
+            self.end(user_id, answer_id, turn, "", "cancelled", n_prompt, 0)
+            return False
+        say(Prefill(n_prompt, n_prompt))
+        thought = ""
+        if text == "think":
+            thought = "The person wants to see me think. I shall think of three things."
+            say(Thought(answer_id, thought))
+        if text == "break":
+            say(PrefixBreak(12, "old", "new", 34, "The template rewrote it."))
+            say(Notice("A word from the worker."))
+        script = CODE if text == "code" else f"{again}You said: {text}"
+        pieces = [script[at : at + 7] for at in range(0, len(script), 7)]
+        written = ""
+        finish: Finish = "stop"
+        for n, piece in enumerate(pieces):
+            written += piece
+            say(Delta(answer_id, piece))
+            if n == len(pieces) // 2:
+                self.store.update_answer(
+                    answer_id, text=written, thought=thought, ids=(), answer_start=0, status="streaming"
+                )
+                halt = self.half_way(text)
+                if halt is not None:
+                    finish = halt
+                    break
+        self.end(user_id, answer_id, turn, written, finish, n_prompt, len(pieces), thought)
+        if finish == "error":
+            say(Error("Out of memory after 3 tries.", "Lower memory.budget.", "send"))
+        return True
+
+    def half_way(self, text: str) -> Finish | None:
+        """What the prompt wants to happen in the middle of its answer."""
+        if text == "die":
+            self.die()
+        if text.startswith("slow") and self.stop_comes():
+            return "cancelled"
+        return {"long": "length", "error": "error"}.get(text)  # type: ignore[return-value]
+
+    def stop_comes(self) -> bool:
+        """Wait for `stop` (True) or `stats` (False)."""
+        while (command := hear()) is not None:
+            if isinstance(command, Stop):
+                return True
+            if isinstance(command, Stats):
+                return False
+        sys.exit(0)
+
+    def end(
+        self,
+        user_id: int,
+        answer_id: int,
+        turn: int,
+        text: str,
+        finish: Finish,
+        prefilled: int,
+        decoded: int,
+        thought: str = "",
+    ) -> None:
+        """Save and report."""
+        reused = self.kv_tokens
+        self.kv_tokens += prefilled + decoded
+        kv = self.kv()
+        say(kv)
+        event = Turn(
+            turn=turn,
+            user_id=user_id,
+            message_id=answer_id,
+            finish=finish,
+            reused=reused,
+            prefilled=prefilled,
+            prefilled_early=2 if reused else 0,
+            decoded=decoded,
+            recalled=0,
+            ttft_s=0.21 if decoded else None,
+            tpot_s=0.04 if decoded > 1 else None,
+            kv_used_bytes=kv.used_bytes,
+            kv_reserved_bytes=kv.reserved_bytes,
+            kv_budget_bytes=kv.budget_bytes,
+            kv_tokens=kv.tokens,
+        )
+        assert self.session is not None
+        self.store.update_answer(
+            answer_id, text=text, thought=thought, ids=(), answer_start=0, status=STATUS[finish]
+        )
+        fields = {name: getattr(event, name) for name in Turn.__dataclass_fields__}
+        self.store.add_turn(
+            TurnRecord(session_id=self.session, total_s=1.0, model=MODEL, created_at=0.0, **fields)
+        )
+        say(event)
+
+    def kv(self) -> Kv:
+        """The state of a cache that does not exist."""
+        used = self.kv_tokens * BYTES_PER_TOKEN
+        return Kv(
+            self.kv_tokens, used, (self.kv_tokens + 255) // 256 * 256 * BYTES_PER_TOKEN, BUDGET_BYTES, 8192
+        )
+
+    def die(self) -> None:
+        """As if the system had killed it."""
+        sys.stdout.flush()
+        sys.stderr.write("CUDA error: out of memory\n")
+        sys.stderr.flush()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def main() -> None:
+    """`--db FILE`; `--hold` stays in loading, `--doomed` dies at once, `--gate FILE` waits for a `stats` command."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--db", type=Path, required=True)
+    parser.add_argument("--hold", action="store_true")
+    parser.add_argument("--doomed", action="store_true")
+    options = parser.parse_args()
+    say(Loading("loading weights", 96, 272, "tensors"))
+    worker = FakeWorker(options.db)
+    if options.doomed:
+        worker.die()
+    wait: Callable[[], Command | None] = hear
+    while options.hold and (command := wait()) is not None:
+        if isinstance(command, Close):
+            return
+    say(Ready(MODEL, "cpu", "bfloat16", 8192, BYTES_PER_TOKEN, 0.9))
+    worker.run()
+
+
+if __name__ == "__main__":
+    main()

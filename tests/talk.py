@@ -25,11 +25,19 @@ class Talk:
     """`reference` is a model with the same weights that keeps no cache; None compares nothing."""
 
     def __init__(
-        self, loaded: LoadedModel, file: Path, *, reference: Any = None, system: str = "be kind", chunk: int = 16
+        self,
+        loaded: LoadedModel,
+        file: Path,
+        *,
+        reference: Any = None,
+        system: str = "be kind",
+        chunk: int = 16,
     ) -> None:
         self.loaded = loaded
         self.reference = reference
-        config = replace(Config(), sampling=GREEDY, prefill=PrefillConfig(chunk), memory=MemoryConfig("1 GiB"))
+        config = replace(
+            Config(), sampling=GREEDY, prefill=PrefillConfig(chunk), memory=MemoryConfig("1 GiB")
+        )
         self.runtime = build_runtime(loaded, config)
         self.store = Store.open(file)
         self.session = Session(self.runtime, self.store, system=system)
@@ -37,12 +45,16 @@ class Talk:
 
     def say(self, text: str, limit: int = 8, stop_after: int | None = None) -> Turn:
         return self._turn(
-            self.session.send(text, countdown(stop_after), max_new_tokens=limit, received_at=time.perf_counter())
+            self.session.send(
+                text, countdown(stop_after), max_new_tokens=limit, received_at=time.perf_counter()
+            )
         )
 
     def regenerate(self, limit: int = 8, stop_after: int | None = None) -> Turn:
         return self._turn(
-            self.session.regenerate(countdown(stop_after), max_new_tokens=limit, received_at=time.perf_counter())
+            self.session.regenerate(
+                countdown(stop_after), max_new_tokens=limit, received_at=time.perf_counter()
+            )
         )
 
     def extend(self, limit: int = 8, stop_after: int | None = None) -> Turn:
@@ -140,4 +152,6 @@ def assert_greedy(reference: Any, prompt: tuple[int, ...], answer: tuple[int, ..
     logits = reference(input_ids=ids, use_cache=False).logits[0, len(prompt) - 1 : -1].float()
     chosen = logits.gather(1, ids[0, len(prompt) :, None])[:, 0]
     short = logits.max(dim=1).values - chosen
-    assert float(short.max()) < 2e-4, f"not the greedy answer at {int(short.argmax())}: {float(short.max()):.5f} short"
+    assert float(short.max()) < 2e-4, (
+        f"not the greedy answer at {int(short.argmax())}: {float(short.max()):.5f} short"
+    )

@@ -48,7 +48,7 @@ _COMMON: dict[str, Any] = {
     "pad_token_id": 0,
     "tie_word_embeddings": False,
 }
-_SLIDING = {"sliding_window": WINDOW, "layer_types": ["sliding_attention", "full_attention"]}
+_SLIDING: dict[str, Any] = {"sliding_window": WINDOW, "layer_types": ["sliding_attention", "full_attention"]}
 CONFIGS: dict[str, Any] = {
     "llama": lambda: LlamaConfig(**_COMMON),
     "qwen2": lambda: Qwen2Config(**_COMMON),
@@ -74,7 +74,16 @@ CONFIGS: dict[str, Any] = {
 def tiny_tokenizer(template: str | None = CHATML) -> PreTrainedTokenizerFast:
     """Byte-level tokenizer with three special tokens and a dozen merges."""
     alphabet = sorted(ByteLevel.alphabet())
-    merges = [("t", "h"), ("th", "e"), ("Ġ", "the"), ("a", "n"), ("i", "n"), ("Ġ", "a"), ("Ċ", "Ċ"), ("e", "r")]
+    merges = [
+        ("t", "h"),
+        ("th", "e"),
+        ("Ġ", "the"),
+        ("a", "n"),
+        ("i", "n"),
+        ("Ġ", "a"),
+        ("Ċ", "Ċ"),
+        ("e", "r"),
+    ]
     merges += [("o", "n"), ("r", "e"), ("Ġ", "w"), ("h", "e"), ("u", "s")]
     tokens = [*_SPECIALS, *alphabet, *("".join(pair) for pair in merges)]
     core = Tokenizer(BPE(vocab={token: i for i, token in enumerate(tokens)}, merges=merges))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -88,22 +88,16 @@ def _totals(turns: list[Turn], wall_s: float, idle_s: float) -> dict[str, Any]:
 
 
 def _settle(host: Host) -> float:
-    return _timed(lambda: _until_idle(host))
-
-
-def _until_idle(host: Host) -> None:
+    started = time.perf_counter()
     while host.has_idle_work:
         host.idle_step()
+    return time.perf_counter() - started
 
 
 def _forget(host: Host) -> float:
-    engine = host.runtime.engine
-    return _timed(lambda: (engine.rewind(0), engine.ledger.mark()))
-
-
-def _timed(work: Callable[[], object]) -> float:
     started = time.perf_counter()
-    work()
+    host.runtime.engine.rewind(0)
+    host.runtime.engine.ledger.mark()
     return time.perf_counter() - started
 
 

@@ -26,5 +26,5 @@ def command(settings: Settings, stop_at_end: bool) -> None:
     from chatkv.worker import private_stdout, serve
 
     sink = private_stdout()
-    source = open(sys.stdin.fileno(), encoding="utf-8", errors="surrogateescape", closefd=False)
-    sys.exit(serve(settings.config(), settings.paths(), source, sink, stop_at_end=stop_at_end))
+    sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")  # type: ignore[union-attr]
+    sys.exit(serve(settings.config(), settings.paths(), sys.stdin, sink, stop_at_end=stop_at_end))

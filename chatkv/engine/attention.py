@@ -112,7 +112,7 @@ def _grouped(
     is_causal: bool = False,
 ) -> Tensor:
     """Prefill: CUDA's kernels know groups; elsewhere the key heads are expanded as a view of stride 0."""
-    _, heads, q_length, dim = query.shape
+    _, heads, q_length, _ = query.shape
     kv_heads = key.shape[1]
     if query.is_cuda or kv_heads == heads:
         return F.scaled_dot_product_attention(

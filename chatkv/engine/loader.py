@@ -20,7 +20,8 @@ from transformers import (
 from transformers.utils import logging as hf_logging
 
 from chatkv.config import LoadConfig
-from chatkv.engine import attention, device as devices
+from chatkv.engine import attention
+from chatkv.engine import device as devices
 from chatkv.errors import ChatkvError, ModelError
 from chatkv.kv.cache import LiveCache
 from chatkv.models import ModelFiles, OnProgress, Progress
@@ -75,7 +76,9 @@ def loaded_from(
     implementation = _checked_attention(model)
     notices = []
     if implementation != attention.NAME:
-        notices.append(f"This model computes attention in its own way; using transformers' `{implementation}`.")
+        notices.append(
+            f"This model computes attention in its own way; using transformers' `{implementation}`."
+        )
     per_token, fixed = _measure(model)
     return LoadedModel(
         model=model,
@@ -122,7 +125,7 @@ def _load_weights(
 
 @torch.inference_mode()
 def _checked_attention(model: Any) -> str:
-    """Keep chatkv's attention only if it gives this model's own logits on a continued prompt; else the first that does."""
+    """Keep chatkv's attention if it gives the model's own logits on a continued prompt; else the first that does."""
     n_tokens = sum(_PROBE_TOKENS)
     ids = torch.arange(n_tokens, device=model.device)[None] % model.config.get_text_config().vocab_size
     chosen = model.config._attn_implementation

@@ -56,7 +56,7 @@ class LiveCache(Cache):
         return kept
 
     def checkpoint(self, n_tokens: int) -> None:
-        """Save recurrent states at length `n_tokens` (no-op where layers can be cut). The oldest but one goes first."""
+        """Save recurrent states at length `n_tokens` (no-op where layers can be cut); the oldest but one goes first."""
         if self.rollback != "checkpoint" or n_tokens == 0 or n_tokens in self._checkpoints:
             return
         self._checkpoints[n_tokens] = [

@@ -27,7 +27,7 @@ class GrowingLayer(CacheLayerMixin):
     is_croppable = True
 
     def __init__(self, limit: int | None = None) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.n_tokens = 0
         self.capacity = 0
         self.limit = limit
@@ -161,8 +161,9 @@ class StateLayer(LinearAttentionLayer):
         """Put cloned states back, bit for bit."""
         for mine, theirs in ((self.conv_states, saved.conv), (self.recurrent_states, saved.recurrent)):
             for index, tensor in theirs.items():
-                if tensor is not None:
-                    mine[index].copy_(tensor)
+                state = mine[index]
+                if tensor is not None and state is not None:
+                    state.copy_(tensor)
         self.has_previous_state.update(saved.has_previous)
 
     @property
@@ -176,7 +177,7 @@ class StateLayer(LinearAttentionLayer):
         return self.reserved_bytes if any(self.has_previous_state.values()) else 0
 
 
-class HybridLayer(StateLayer, GrowingLayer):
+class HybridLayer(StateLayer, GrowingLayer):  # type: ignore[misc]
     """A layer that holds both: attention's buffer and recurrent states."""
 
     is_compileable = False

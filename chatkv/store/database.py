@@ -65,7 +65,7 @@ def connect(file: Path, *, read_only: bool) -> sqlite3.Connection:
     """Open `file`, make it and bring its schema up to date unless `read_only`. Raises `StoreError`."""
     with explained(file, "open the database"):
         if read_only:
-            return _prepared(_reading_uri(file), partial(_check_current, file))
+            return _opened_to_read(file)
         private_folder(file.parent)
         # SQLite gives -wal and -shm the mode of the database itself.
         os.close(os.open(file, os.O_RDONLY | os.O_CREAT, 0o600))
@@ -103,12 +103,18 @@ def _uri(file: Path) -> str:
     return file.absolute().as_uri()
 
 
-def _reading_uri(file: Path) -> str:
+def _opened_to_read(file: Path) -> sqlite3.Connection:
     if not file.exists():
         raise StoreError(f"There is no database at {file}.", "Start a conversation first, or check the path.")
-    # Reading a WAL database needs its -shm file. Where none can be made and no -wal is left, nobody writes.
-    at_rest = not os.access(file.parent, os.W_OK) and not Path(f"{file}-wal").exists()
-    return f"{_uri(file)}?{'immutable=1' if at_rest else 'mode=ro'}"
+    check = partial(_check_current, file)
+    try:
+        return _prepared(f"{_uri(file)}?mode=ro", check)
+    except sqlite3.OperationalError as error:
+        # Reading a WAL database needs its -shm file. Where none can be made and no -wal is left, nobody writes.
+        refused = error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
+        if not refused or Path(f"{file}-wal").exists():
+            raise
+        return _prepared(f"{_uri(file)}?immutable=1", check)
 
 
 def _prepared(uri: str, prepare: Callable[[sqlite3.Connection], None]) -> sqlite3.Connection:

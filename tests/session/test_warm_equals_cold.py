@@ -13,7 +13,9 @@ from talk import Talk
 from tiny import CONFIGS, reference_model, tiny_loaded
 
 TEXTS = st.one_of(
-    st.sampled_from(["ok", "the", "\n\nthen?", " a 1,450 ", "<|im_end|>", "naïve 日本 🦊", "what in the world", "x" * 90]),
+    st.sampled_from(
+        ["ok", "the", "\n\nthen?", " a 1,450 ", "<|im_end|>", "naïve 日本 🦊", "what in the world", "x" * 90]
+    ),
     st.text(min_size=1, max_size=24).filter(lambda text: bool(text.strip())),
 )
 STOPS = st.one_of(st.none(), st.none(), st.integers(0, 14))

@@ -221,7 +221,7 @@ def test_deleted_words_are_gone_from_the_files(file: Path) -> None:
         kept, gone = store.create_session("m", "kept"), store.create_session("m", "gone")
         for session, word in ((kept, "walrus"), (gone, "xylophone")):
             for turn in range(1, 30):
-                user, answer = store.add_exchange(session.id, None, f"{word} {turn} " * 300, turn, "m")
+                _, answer = store.add_exchange(session.id, None, f"{word} {turn} " * 300, turn, "m")
                 store.update_answer(
                     answer.id, text=word, thought=word, ids=(), answer_start=0, status="complete"
                 )

@@ -38,7 +38,8 @@ STREAM = """
 session = store.create_session("m", "talk")
 store.claim(session.id, this_process())
 user, answer = store.add_exchange(session.id, None, "question", 1, "m")
-store.update_answer(answer.id, text="half an ans", thought="hm", ids=[1, 2, 3], answer_start=1, status="streaming")
+half = dict(text="half an ans", thought="hm", ids=[1, 2, 3], answer_start=1)
+store.update_answer(answer.id, **half, status="streaming")
 say(session.id)
 wait()
 """
@@ -50,8 +51,8 @@ say(session.id)
 wait()
 for turn in range(1, 26):
     user, answer = store.add_exchange(session.id, leaf, f"{sys.argv[2]} asks {turn}", turn, "m")
-    store.update_answer(answer.id, text=f"{sys.argv[2]} gets {turn}", thought="", ids=range(turn), answer_start=0,
-                        status="complete")
+    text = f"{sys.argv[2]} gets {turn}"
+    store.update_answer(answer.id, text=text, thought="", ids=range(turn), answer_start=0, status="complete")
     leaf = answer.id
 say("done")
 """

@@ -11,7 +11,6 @@ import argparse
 import os
 import signal
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 from chatkv.protocol import (
@@ -284,7 +283,7 @@ class FakeWorker:
 
 
 def main() -> None:
-    """`--db FILE`; `--hold` stays in loading, `--doomed` dies at once, `--gate FILE` waits for a `stats` command."""
+    """`--db FILE`; `--hold` stays in loading until a `stats` command, `--doomed` dies at once."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--db", type=Path, required=True)
     parser.add_argument("--hold", action="store_true")
@@ -294,11 +293,14 @@ def main() -> None:
     worker = FakeWorker(options.db)
     if options.doomed:
         worker.die()
-    wait: Callable[[], Command | None] = hear
-    while options.hold and (command := wait()) is not None:
+    early: list[Command] = []
+    while options.hold and (command := hear()) is not None and not isinstance(command, Stats):
         if isinstance(command, Close):
             return
+        early.append(command)
     say(Ready(MODEL, "cpu", "bfloat16", 8192, BYTES_PER_TOKEN, 0.9))
+    for command in early:
+        worker.obey(command)
     worker.run()
 
 

@@ -87,7 +87,7 @@ class ChatScreen(Screen[None]):
                 yield self._composer
                 yield self._gauge_line
             yield self._sidebar
-        yield Footer()
+        yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
         """The composer is where keys go."""

@@ -15,7 +15,7 @@ from chatkv.tui.gauges import TurnRow
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 _AXIS_CELLS = 6
-_EMPTY = "Its growth is drawn here, turn by turn."
+_EMPTY = "Growth appears here, turn by turn."
 
 
 class GrowthChart(Widget):

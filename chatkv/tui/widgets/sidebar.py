@@ -103,7 +103,7 @@ class Sidebar(Vertical):
             self._bytes.show("nothing in memory yet")
             return
         used, reserved, budget = map(units.mib, (kv.used_bytes, kv.reserved_bytes, kv.budget_bytes))
-        self._bytes.show(f"{used} used · {reserved} held · {budget} MiB")
+        self._bytes.show(f"{used} used · {reserved} held of {budget} MiB")
 
     def _show_turn(self, row: TurnRow | None) -> None:
         self._turn_no.show(f"{row.turn}{' running' if row.live else ''}" if row else "")

@@ -69,10 +69,10 @@ class Transcript(VerticalScroll, can_focus=False):
         view = self._views.get(exchange.key)
         if view is None:
             self.mount(self._view(exchange))
-            self._mark_last()
             self.anchor()
         else:
             view.show(exchange)
+        self._mark_last()
         if self._streaming is view:
             self._streaming = None
 

@@ -1,0 +1,131 @@
+"""Drives the app in tests: a real worker process with scripted answers, a real store, fixed clocks."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from chatkv.config import Config, UiConfig
+from chatkv.paths import Paths
+from chatkv.protocol import Stats
+from chatkv.tui.app import ChatkvApp
+from chatkv.tui.conversation import Conversation
+from chatkv.tui.exchange import Issue
+from chatkv.tui.widgets.composer import Composer
+from chatkv.tui.widgets.transcript import Transcript
+from chatkv.tui.widgets.turn import TurnView
+
+FAKE = Path(__file__).with_name("fake_worker.py")
+NOON = 1_790_000_000.0
+PATIENCE_S = 20.0
+_POLL_S = 0.005
+_DRAWN_S = 0.12
+"""Longer than a frame of text and a frame of gauges."""
+
+
+def places(folder: Path) -> Paths:
+    """Everything under a temporary folder."""
+    return Paths(folder / "config.toml", folder / "chatkv.db", folder / "models", folder / "worker.log")
+
+
+def make_app(
+    folder: Path,
+    *flags: str,
+    resume: str | None = None,
+    theme: str = "chatkv",
+    sidebar: bool = True,
+    clock: Callable[[], float] = lambda: 0.0,
+) -> ChatkvApp:
+    """The app with a fake worker (`flags` are its own) and clocks that stand still."""
+    paths = places(folder)
+    argv = [sys.executable, str(FAKE), "--db", str(paths.database), *flags]
+    config = Config(ui=UiConfig(theme=theme, sidebar=sidebar))
+    return ChatkvApp(
+        config, paths, open_session=resume, worker_argv=argv, clock=clock, now=lambda: NOON + 60.0
+    )
+
+
+def chat_of(pilot: Pilot[None]) -> Conversation:
+    """The conversation behind the screen."""
+    app = pilot.app
+    assert isinstance(app, ChatkvApp)
+    return app.desk.conversation
+
+
+async def until(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
+    """Let the app run until `holds`; fail if it never does. Then let it draw."""
+    give_up_at = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < give_up_at, "what was waited for never came"
+        await asyncio.sleep(_POLL_S)
+    await pilot.pause(_DRAWN_S)
+
+
+async def ready(pilot: Pilot[None]) -> None:
+    """Until the model answers."""
+    pilot.app.screen.query_one(Composer).cursor_blink = False
+    await until(pilot, lambda: chat_of(pilot).ready)
+
+
+async def send(pilot: Pilot[None], text: str) -> None:
+    """Write `text` and press Enter."""
+    composer(pilot).put(text)
+    await pilot.press("enter")
+
+
+async def say(pilot: Pilot[None], text: str) -> None:
+    """Send `text` and wait until its turn is over."""
+    await send(pilot, text)
+    await idle(pilot)
+
+
+async def idle(pilot: Pilot[None]) -> None:
+    """Until nothing runs or waits."""
+    chat = chat_of(pilot)
+    await until(pilot, lambda: not chat.busy and not chat.board.queue)
+
+
+async def streaming(pilot: Pilot[None]) -> None:
+    """Until the running answer has text, and no more comes for now."""
+    chat = chat_of(pilot)
+    await until(pilot, lambda: bool(chat.board.last and chat.board.last.state == "streaming"))
+
+
+def release(pilot: Pilot[None]) -> None:
+    """Let a waiting answer of the fake worker go on."""
+    app = pilot.app
+    assert isinstance(app, ChatkvApp)
+    app.desk.do([Issue(Stats())])
+
+
+def composer(pilot: Pilot[None]) -> Composer:
+    """Where one writes."""
+    app = pilot.app
+    assert isinstance(app, ChatkvApp)
+    return app.chat.query_one(Composer)
+
+
+def transcript(pilot: Pilot[None]) -> Transcript:
+    """Where one reads."""
+    app = pilot.app
+    assert isinstance(app, ChatkvApp)
+    return app.chat.query_one(Transcript)
+
+
+def states(pilot: Pilot[None]) -> list[str]:
+    """How each turn on the screen stands."""
+    return [view.exchange.state for view in transcript(pilot).query(TurnView)]
+
+
+def shown(pilot: Pilot[None]) -> str:
+    """All text on the screen, line by line."""
+    screen = pilot.app.screen
+    width, height = pilot.app.size
+    strips = screen._compositor.render_strips(pilot.app.size)
+    lines = ["".join(segment.text for segment in strip) for strip in strips[:height]]
+    return "\n".join(line[:width].rstrip() for line in lines)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sqlite3
 
 from chatkv.errors import StoreError
 from chatkv.store import owners
 from chatkv.store.database import DatabaseFile
 from chatkv.store.sessions import require_session
-
-if TYPE_CHECKING:
-    import sqlite3
 
 
 class Claims(DatabaseFile):

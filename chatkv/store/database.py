@@ -8,19 +8,17 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from types import TracebackType
+from typing import Any, Self
 
 from chatkv.errors import StoreError
 from chatkv.paths import private_folder
 from chatkv.store.failures import explained
 from chatkv.store.values import encode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from types import TracebackType
 
 VERSION = 1
 """Number of migrations in `schema`: `user_version` of a current file."""

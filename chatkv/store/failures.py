@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from chatkv.errors import StoreError, UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 # Primary result codes, https://sqlite.org/rescode.html: what happened, and what to do about it.
 _REASONS: dict[int, tuple[str, str]] = {

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from typing import TYPE_CHECKING, Any
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
 
 from chatkv.errors import UsageError
 from chatkv.store import search
@@ -17,11 +19,6 @@ from chatkv.store.owners import pid_of
 from chatkv.store.records import MessageRecord, Role, Status
 from chatkv.store.sessions import require_session
 from chatkv.store.values import decode_row, encode
-
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Sequence
-
 
 _TOUCH = "UPDATE sessions SET updated_at = ? WHERE id = (SELECT session_id FROM messages WHERE id = ?)"
 

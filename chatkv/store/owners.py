@@ -13,7 +13,7 @@ _TOLERANCE_S = 5.0
 
 def this_process() -> str:
     """Owner string of the running process: `pid:process_start_time`, the time in seconds since the epoch."""
-    import psutil  # type: ignore[import-untyped, unused-ignore]
+    import psutil
 
     return f"{os.getpid()}:{psutil.Process().create_time():.2f}"
 

@@ -7,15 +7,12 @@ which every character of such a script stands alone, and a word of them is looke
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+import sqlite3
+from collections.abc import Sequence
 
 from chatkv.store.records import SearchHit
 from chatkv.store.snippet import SPACELESS, cut, plain
 from chatkv.store.values import decode_row, encode
-
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Sequence
 
 # What is longer is a paste; its beginning finds it.
 _MAX_QUERY_CHARS = 200

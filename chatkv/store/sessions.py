@@ -5,16 +5,13 @@ Knows nothing of what a message holds.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sqlite3
 
 from chatkv.errors import UsageError
 from chatkv.store import search
 from chatkv.store.database import DatabaseFile, insert
 from chatkv.store.records import SessionRecord
 from chatkv.store.values import ID_ALPHABET, decode_row, encode, new_session_id
-
-if TYPE_CHECKING:
-    import sqlite3
 
 _SELECT = """SELECT id, title, model, system, leaf_id, created_at, updated_at,
     (SELECT count(*) FROM messages WHERE messages.session_id = sessions.id) AS n_messages FROM sessions"""

@@ -8,11 +8,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 # Thai to Tibetan, Myanmar, Hangul, Khmer, kana, bopomofo, Yi, and the ideographs of all planes.
 SPACELESS = (

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Self
+from collections.abc import Callable
+from pathlib import Path
+from typing import Self
 
 from chatkv.store import search
 from chatkv.store.claims import Claims
 from chatkv.store.database import connect
 from chatkv.store.history import History
 from chatkv.store.messages import Messages
+from chatkv.store.records import SearchHit
 from chatkv.store.sessions import Sessions
 from chatkv.store.tree import Tree
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from chatkv.store.records import SearchHit
 
 
 class Store(Sessions, Claims, Messages, Tree, History):

@@ -8,11 +8,9 @@ so that the database reads well in any SQLite tool.
 from __future__ import annotations
 
 import secrets
+import sqlite3
 import struct
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    import sqlite3
+from typing import Any
 
 ID_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 """Crockford's base32 digits: in ASCII order, so ids sort as their numbers do, and none that look alike."""

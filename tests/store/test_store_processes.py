@@ -6,19 +6,16 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import psutil  # type: ignore[import-untyped, unused-ignore]
+import psutil
 import pytest
 
 import chatkv
 from chatkv.errors import StoreError
 from chatkv.store import Store, this_process
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PREAMBLE = """
 import sys

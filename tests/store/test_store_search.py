@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -11,10 +12,6 @@ from hypothesis import strategies as st
 
 from chatkv.store import SearchHit, Status, Store
 from chatkv.store.search import words_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 TEXTS = {
     "zh": "我喜欢机器学习,也喜欢GPT模型。",
@@ -28,12 +25,19 @@ TEXTS = {
 }
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store.open(tmp_path / "chat.db") as store:
+@pytest.fixture(scope="module")
+def talk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """A store with `TEXTS`, which no test adds to."""
+    with Store.open(tmp_path_factory.mktemp("talk") / "chat.db") as store:
         session = store.create_session("m", "talk")
         for text in TEXTS.values():
             store.add_message(session.id, None, "user", text, turn=1)
+        yield store
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(tmp_path / "chat.db") as store:
         yield store
 
 
@@ -74,8 +78,8 @@ def found(hits: list[SearchHit]) -> set[str]:
         ("fox 机器", set()),
     ],
 )
-def test_words_are_found(store: Store, query: str, expected: set[str]) -> None:
-    hits = store.search(query)
+def test_words_are_found(talk: Store, query: str, expected: set[str]) -> None:
+    hits = talk.search(query)
     assert found(hits) == expected
     assert all(hit.spans for hit in hits)
 
@@ -118,22 +122,22 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("query", HOSTILE, ids=range(len(HOSTILE)))
-def test_hostile_queries_are_only_words(store: Store, query: str) -> None:
-    for hit in store.search(query):
+def test_hostile_queries_are_only_words(talk: Store, query: str) -> None:
+    for hit in talk.search(query):
         assert hit.spans
 
 
-def test_operators_mean_nothing(store: Store) -> None:
-    assert found(store.search("the -fox")) == {"en"}
-    assert found(store.search('"fox the"')) == {"en"}
-    assert found(store.search("NOT fox")) == set()
+def test_operators_mean_nothing(talk: Store) -> None:
+    assert found(talk.search("the -fox")) == {"en"}
+    assert found(talk.search('"fox the"')) == {"en"}
+    assert found(talk.search("NOT fox")) == set()
 
 
-def test_no_query_is_an_error(store: Store) -> None:
+def test_no_query_is_an_error(talk: Store) -> None:
     @settings(deadline=None, max_examples=150)
     @given(query=st.text(st.characters(codec=None, categories=None)))
     def check(query: str) -> None:
-        store.search(query)
+        talk.search(query)
 
     check()
 
@@ -155,11 +159,11 @@ def test_the_words_of_a_text_find_it_and_are_marked(store: Store) -> None:
     check()
 
 
-def test_spans_are_those_of_fts5(store: Store, tmp_path: Path) -> None:
+def test_spans_are_those_of_fts5(talk: Store) -> None:
     """Matches are looked for twice, by SQLite and for the snippet: both must mean the same."""
-    connection = sqlite3.connect(tmp_path / "chat.db")
+    connection = sqlite3.connect(talk.file)
     for query in ("cafe creme", "the quick", "kv_cache", "straße", "ubergang zum", "before after", "va"):
-        (hit,) = store.search(query)
+        (hit,) = talk.search(query)
         phrases = " ".join(f'"{word}"' for word in query.split()) + "*"
         ((text,),) = connection.execute(
             "SELECT highlight(message_search, 0, '[', ']') FROM message_search WHERE message_search MATCH ?",
@@ -241,10 +245,11 @@ def test_an_answer_is_found_when_it_has_ended_and_by_its_last_text(store: Store)
 
 
 def test_the_index_stays_sound(store: Store, tmp_path: Path) -> None:
-    session = store.list_sessions()[0]
-    store.delete(session.id)
-    store.close()
+    kept, gone = store.create_session("m"), store.create_session("m")
+    for session in (kept, gone):
+        store.add_message(session.id, None, "user", "word 机器", turn=1)
+    store.delete(gone.id)
     connection = sqlite3.connect(tmp_path / "chat.db")
     connection.execute("INSERT INTO message_search (message_search) VALUES ('integrity-check')")
-    assert connection.execute("SELECT count(*) FROM message_search").fetchone() == (0,)
+    assert connection.execute("SELECT count(*) FROM message_search").fetchone() == (1,)
     connection.close()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -11,10 +12,6 @@ from chatkv import protocol
 from chatkv.errors import UsageError
 from chatkv.store import Store, TurnRecord
 from chatkv.store.values import ID_ALPHABET, new_session_id
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 class Clock:

@@ -1,4 +1,4 @@
-"""The house itself: imports flow one way, heavy libraries have their rooms, files are small, pages are true."""
+"""The house itself: imports flow one way, heavy libraries keep to their rooms, files are small, pages true."""
 
 from __future__ import annotations
 

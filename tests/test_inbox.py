@@ -25,7 +25,12 @@ def read(inbox: Inbox, *items: Command | str, stop_at_end: bool = False) -> None
 
 
 def take(inbox: Inbox, n: int) -> list[object]:
-    return [inbox.next()[0] for _ in range(n)]
+    """The next `n`, which must be there already: a test that waits for what never comes cannot fail."""
+    taken: list[object] = []
+    for _ in range(n):
+        assert not inbox.is_empty(), f"only {taken}"
+        taken.append(inbox.next()[0])
+    return taken
 
 
 def in_thread(work: Callable[[], object]) -> threading.Thread:
@@ -159,9 +164,9 @@ def test_stop_from_another_thread_reaches_a_running_command() -> None:
     running.set()
     assert heard.wait(SOON_S)
     assert inbox.cancelled()
-    assert inbox.next()[0] == Close()
     reader.join(SOON_S)
     assert not reader.is_alive()
+    assert take(inbox, 1) == [Close()]
 
 
 def test_a_signal_handler_may_stop_while_its_own_thread_holds_the_lock() -> None:
@@ -196,7 +201,7 @@ def test_the_end_of_the_input_lets_everything_finish() -> None:
     inbox = Inbox()
     read(inbox, Send("a"), Send("b"))
     for expected in (Send("a"), Send("b"), Close()):
-        assert inbox.next()[0] == expected
+        assert take(inbox, 1) == [expected]
         assert not inbox.cancelled()
     assert inbox.is_empty()
 
@@ -268,9 +273,9 @@ def test_commands_from_many_threads_all_arrive_in_each_ones_order() -> None:
             inbox.put(Stop())
 
     threads = [in_thread(functools.partial(talk, name)) for name in range(n_threads)]
-    texts = [command.text for command in take(inbox, n_threads * n_each) if isinstance(command, Send)]
     for thread in threads:
         thread.join(SOON_S)
+    texts = [command.text for command in take(inbox, n_threads * n_each) if isinstance(command, Send)]
     assert inbox.is_empty()
     for name in range(n_threads):
         own = [text for text in texts if text.startswith(f"{name} ")]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+import torch
 from torch import Tensor
 from transformers import PreTrainedConfig
 from transformers.cache_utils import DYNAMIC_LAYER_TYPE_MAPPING, Cache, DummyLayer, get_layer_types_and_kwargs
@@ -35,6 +36,7 @@ class LiveCache(Cache):
         self.rollback = self._rollback_kind()
         self._checkpoints: dict[int, list[StateSnapshot]] = {}
 
+    @torch.inference_mode()
     def truncate(self, n_tokens: int) -> int:
         """Go back to `n_tokens`, or to the longest shorter length that every layer can reach; return that length.
 

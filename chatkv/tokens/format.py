@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from chatkv.tokens.template import Part
 
 
+_TAG_IDS = 24  # a tag takes at most so many ids
+
+
 class ChatFormat:
     """The chat template of one model. Rendering is a pure function of the messages.
 
@@ -133,17 +136,24 @@ class ChatFormat:
         assert isinstance(slot, Slot)
         message = contents[slot.index].message
         if message is not None and message.ids:
-            if slot.field == "thought" and self._begins_thought(message.ids):
-                text = _without_tag(text, self.think_tags)
-            # The answer followed the generation prompt: white space that only history shows was never there.
-            if text.rstrip() == self._traits.prompt_tail.rstrip():
-                text = self._traits.prompt_tail
+            ids = message.ids if slot.field == "thought" else message.ids[message.answer_start :]
+            text = self._before_sampled(text, ids)
         return text, ("wrapper", contents[slot.index].spans[0].turn)
 
-    def _begins_thought(self, ids: Sequence[int]) -> bool:
-        if self.think_tags is None:
-            return False
-        return self._codec.decode_bytes(ids[:24]).lstrip().startswith(self.think_tags[0].encode())
+    def _before_sampled(self, text: str, ids: Sequence[int]) -> str:
+        """The template's `text` before sampled `ids`, without what the model wrote itself or never saw.
+
+        Sampled ids followed the generation prompt. What history puts between the two is dropped if it is only
+        white space, or if the ids begin with it (a tag that opens a thought or an answer).
+        """
+        tail = self._traits.prompt_tail
+        begin = self._codec.decode_bytes(ids[:_TAG_IDS]).decode(errors="replace").lstrip()
+        if text.startswith(tail.rstrip()) and begin.startswith(text[len(tail.rstrip()) :].strip()):
+            return tail
+        tag = self.think_tags[0] if self.think_tags else ""
+        if tag and begin.startswith(tag) and text.rstrip().endswith(tag):
+            return text.rstrip().removesuffix(tag)
+        return text
 
     def _without_end(self, ids: tuple[int, ...]) -> tuple[int, ...]:
         end = len(ids)
@@ -203,8 +213,3 @@ def _last_of(parts: Sequence[Part], position: int, index: int) -> int:
                 break
             last = n
     return last
-
-
-def _without_tag(glue: str, tags: tuple[str, str] | None) -> str:
-    bare = glue.rstrip()
-    return bare.removesuffix(tags[0]) if tags and bare.endswith(tags[0]) else glue

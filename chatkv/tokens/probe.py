@@ -63,10 +63,9 @@ def probe(template: Template, special: Collection[str]) -> Traits:
 
 
 def _think_tags(source: str, special: Collection[str]) -> tuple[str, str] | None:
-    for tags in _TAGS:
-        if all(tag in special for tag in tags) or tags[1] in source:
-            return tags
-    return None
+    written = [tags for tags in _TAGS if tags[1] in source]
+    known = [tags for tags in _TAGS if all(tag in special for tag in tags)]
+    return next(iter(written + known), None)
 
 
 def _content_form(template: Template) -> Form:

@@ -132,7 +132,7 @@ class Desk:
 
     def _mourn(self, reason: str, final: bool) -> None:
         self._given_up = final
-        self._meter.on_death()
+        self._meter.on_death(final=final)
         self._gauge(self.gauges)
         self.do(self.conversation.on_death())
         if final:

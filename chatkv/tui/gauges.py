@@ -12,7 +12,8 @@ from typing import Literal
 
 from chatkv.protocol import Accepted, Delta, Error, Event, Kv, Loading, Opened, Prefill, Ready, Thought, Turn
 
-Phase = Literal["starting", "loading", "idle", "prefill", "decode", "down"]
+Phase = Literal["starting", "loading", "idle", "prefill", "decode", "down", "gone"]
+"""`down`: the worker died and is being restarted. `gone`: it will not be, until someone asks for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +74,17 @@ class Meter:
         """A turn was handed to the worker now: the clock of its TTFT starts."""
         self._asked_at, self._first_at = self._clock(), None
 
-    def on_death(self) -> None:
-        """The worker and its KV are gone."""
+    def on_death(self, *, final: bool) -> None:
+        """The worker and its KV are gone; `final`: it will not be restarted."""
         current = self.gauges.rows[-1] if self.gauges.rows else None
         self.gauges = replace(
-            self.gauges, phase="down", ready=None, kv=None, prefill=None, loading=None, current=current
+            self.gauges,
+            phase="gone" if final else "down",
+            ready=None,
+            kv=None,
+            prefill=None,
+            loading=None,
+            current=current,
         )
 
     def on_event(self, event: Event) -> bool:

@@ -210,6 +210,16 @@ def test_awkward_text_comes_back_exactly(tmp_path: Path, text: str) -> None:
         assert store.message(user.id).text == text
 
 
+def test_text_is_kept_readable_where_sqlite_can_hold_it_all(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "chat.db") as store:
+        session = store.create_session("m")
+        for text in ("plain 机 é", "cut\0here", "lone \ud800"):
+            store.add_message(session.id, None, "user", text, turn=1)
+        with store._reading("look") as connection:
+            kinds = [row[0] for row in connection.execute("SELECT quote(text) FROM messages ORDER BY id")]
+    assert kinds == ["'plain 机 é'", "X'6375740068657265'", "X'6C6F6E6520EDA080'"]
+
+
 def test_a_branch_deeper_than_sqlite_recurses_is_read_and_deleted(tmp_path: Path) -> None:
     with Store.open(tmp_path / "chat.db") as store:
         session_id, leaf = store.create_session("m").id, None

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from chatkv.errors import ModelError
 from chatkv.tokens import ChatFormat, Message, Rendered, Segment
+from chatkv.tokens.codec import scrub
 from tokens import zoo
 from tokens.strategies import conversations, texts
 from tokens.templates import LLAMA3, TEMPLATES
@@ -46,6 +47,23 @@ def test_text_conversations_get_the_ids_of_the_whole_prompt(name: str, kind: str
     # This template puts a space behind an answer, and the toy tokenizers have words that end in one.
     expected = name == "llama2" and kind in ("first", "prepend", "always", "gemma")
     assert ("piece by piece" in notices) == expected
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    name=st.sampled_from([name for name in TEMPLATES if name not in ("dated", "none", "parts-only")]),
+    kind=st.sampled_from(zoo.KINDS),
+    text=texts,
+)
+def test_a_first_question_gets_the_ids_that_transformers_gives(name: str, kind: str, text: str) -> None:
+    text = "a" + scrub(text.replace("<", "("))
+    tokenizer = zoo.tokenizer(kind, TEMPLATES[name])
+    plain = [{"role": "user", "content": f"  {text}"}]
+    whole = tokenizer.apply_chat_template(
+        plain, add_generation_prompt=True, tokenize=False, enable_thinking=True, thinking=True
+    )
+    ids = zoo.kept_chat(name, kind).render([user(f"  {text}")], answer=True).ids
+    assert list(ids) == tokenizer(whole, add_special_tokens=False)["input_ids"]
 
 
 @settings(max_examples=150, deadline=None)

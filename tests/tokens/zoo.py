@@ -16,7 +16,7 @@ PROSE = (
 The keeper of the light wrote every evening: wind from the west, 14 knots, two ships seen, nothing else to
 tell. On some days there was more: a whale (12 m long!), a letter, 3,5 kg of flour for €7.20, a song.
 def row(x): return [x + 1 for x in range(10)] # not part of the log; {"a": null}. What's that? It's “fog”.
-user assistant system model User: Assistant: Größe naïve 你好，世界。こんにちは привет мир 😀
+x   7 8\n\n\n   9\n  user assistant system model User: Assistant: Größe naïve 你好，世界。こんにちは привет мир 😀
 """
     * 4
 )

@@ -58,11 +58,21 @@ def chat_of(pilot: Pilot[None]) -> Conversation:
 
 
 async def until(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
-    """Let the app run until `holds`; fail if it never does. Then let it draw."""
+    """Let the app run until `holds`; fail if it never does."""
     give_up_at = time.monotonic() + PATIENCE_S
     while not holds():
         assert time.monotonic() < give_up_at, "what was waited for never came"
         await asyncio.sleep(_POLL_S)
+    await pilot.pause()
+
+
+async def sees(pilot: Pilot[None], *texts: str) -> None:
+    """Until all of these are on the screen."""
+    await until(pilot, lambda: all(text in shown(pilot) for text in texts))
+
+
+async def drawn(pilot: Pilot[None]) -> None:
+    """Until text and figures that have come are drawn."""
     await pilot.pause(_DRAWN_S)
 
 

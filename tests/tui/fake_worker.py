@@ -188,7 +188,8 @@ class FakeWorker:
             say(PrefixBreak(12, "old", "new", 34, "The template rewrote it."))
             say(Notice("A word from the worker."))
         script = CODE if text == "code" else f"{again}You said: {text}"
-        pieces = [script[at : at + 7] for at in range(0, len(script), 7)]
+        size = max(7, len(script) // 50)
+        pieces = [script[at : at + size] for at in range(0, len(script), size)]
         written = ""
         finish: Finish = "stop"
         for n, piece in enumerate(pieces):

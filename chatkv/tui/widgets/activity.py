@@ -72,6 +72,8 @@ def spoken(gauges: Gauges) -> tuple[str, float, float, str]:
         case "loading" if gauges.loading:
             return _loading(gauges.loading)
         case "down":
+            return "restarting the model process", 0, 0, ""
+        case "gone":
             return "the model process is gone", 0, 0, "F5 tries again"
         case "prefill" if gauges.prefill:
             done, total = gauges.prefill.done, gauges.prefill.total

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from chatkv.tui import units
 from chatkv.tui.gauges import Gauges
 from chatkv.tui.widgets.line import Line

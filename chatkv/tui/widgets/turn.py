@@ -5,12 +5,13 @@ from __future__ import annotations
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
-from textual.widgets import Collapsible, Static
+from textual.widgets import Static
 
 from chatkv.tui import units
 from chatkv.tui.exchange import RUNNING, Exchange, State
 from chatkv.tui.inert import inert
 from chatkv.tui.widgets.answer import Answer
+from chatkv.tui.widgets.thoughts import Thoughts
 
 _PROMPT_LINES = 60
 _PROMPT_CHARS = 6_000
@@ -43,20 +44,18 @@ class TurnView(Vertical):
     def __init__(self, exchange: Exchange) -> None:
         super().__init__(classes=f"-{exchange.state}")
         self.exchange = exchange
+        self._prompt = Static(Content(clipped(exchange.prompt)), classes="prompt")
+        self._thoughts = Thoughts(exchange.thought) if exchange.thought else None
         self._answer = Answer(exchange.answer)
-        self._thought = Static(Content(inert(exchange.thought)), classes="thought")
-        self._thoughts = Collapsible(self._thought, title="Thoughts", classes="thoughts")
-        self._thoughts.display = bool(exchange.thought)
         self._status = Static(classes="status")
         self._is_last = False
         self._say()
-        self._thinking = exchange.thought
-        self._thought_is_new = False
 
     def compose(self) -> ComposeResult:
         """Question, thoughts, answer, status."""
-        yield Static(Content(clipped(self.exchange.prompt)), classes="prompt")
-        yield self._thoughts
+        yield self._prompt
+        if self._thoughts is not None:
+            yield self._thoughts
         yield self._answer
         yield self._status
 
@@ -67,7 +66,8 @@ class TurnView(Vertical):
         self._say()
         if exchange.state not in RUNNING or not exchange.answer:
             self._answer.finish(exchange.answer)
-            self._show_thought(exchange.thought)
+            if self._thoughts is not None or exchange.thought:
+                self._thinking().finish(exchange.thought)
 
     def set_last(self, is_last: bool) -> None:
         """Only the last turn says what can be done about it."""
@@ -78,30 +78,28 @@ class TurnView(Vertical):
     def stream(self, text: str, thought: bool) -> None:
         """More text has come; `flush` draws it."""
         if thought:
-            self._thinking += text
-            self._thought_is_new = True
+            self._thinking().add(text)
         else:
             self._answer.add(text)
             self._status.display = False
 
-    def flush(self) -> bool:
-        """Draw what came since the last time; True if something was drawn."""
-        if self._thought_is_new:
-            self._show_thought(self._thinking)
-            return True
-        return self._answer.flush()
+    def flush(self) -> None:
+        """Draw what came since the last time."""
+        if self._thoughts is not None:
+            self._thoughts.flush()
+        self._answer.flush()
+
+    def _thinking(self) -> Thoughts:
+        if self._thoughts is None:
+            self._thoughts = Thoughts("")
+            self.mount(self._thoughts, after=self._prompt)
+        return self._thoughts
 
     def _say(self) -> None:
         words, hint = _spoken(self.exchange)
         spoken = f"{words} — {hint}" if hint and (self._is_last or self.exchange.state == "queued") else words
         self._status.update(Content(inert(spoken)))
         self._status.display = bool(spoken)
-
-    def _show_thought(self, thought: str) -> None:
-        self._thinking, self._thought_is_new = thought, False
-        self._thoughts.display = bool(thought)
-        self._thoughts.title = f"Thoughts · {units.plural(len(thought.split()), 'word')}"
-        self._thought.update(Content(inert(thought)))
 
 
 def _spoken(exchange: Exchange) -> tuple[str, str]:

@@ -116,8 +116,8 @@ ARCHITECTURE = ROOT / "docs" / "architecture.md"
 
 
 def rooms() -> set[str]:
-    """Folders and top-level modules of chatkv/, as `cli/` and `worker.py`."""
-    folders = {f"{path.parent.relative_to(HOUSE)}/" for path in HOUSE.rglob("*.py") if path.parent != HOUSE}
+    """Folders and modules right under chatkv/, as `cli/` and `worker.py`; what lies deeper is a room's own."""
+    folders = {f"{path.relative_to(HOUSE).parts[0]}/" for path in MODULES if path.parent != HOUSE}
     return folders | {path.name for path in HOUSE.glob("*.py") if not path.name.startswith("__")}
 
 

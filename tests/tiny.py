@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -118,3 +119,10 @@ def reference_model(kind: str) -> Any:
 def tiny_loaded(kind: str) -> LoadedModel:
     """The model as the loader hands it over."""
     return loaded_from(tiny_model(kind), tiny_tokenizer(), name=f"tiny-{kind}", device="cpu")
+
+
+def save_tiny(kind: str, folder: Path) -> Path:
+    """Write the model as a Hugging Face folder, the way a person would have it on disk."""
+    tiny_model(kind).save_pretrained(folder)
+    tiny_tokenizer().save_pretrained(folder)
+    return folder

@@ -1,6 +1,6 @@
-"""Any list of messages → alternating user and assistant messages, at most one system message before them.
+"""Messages → at most one system message, then no two user messages in a row: what strict templates accept.
 
-Every template accepts that. Knows nothing of tokens.
+Knows nothing of tokens.
 """
 
 from __future__ import annotations

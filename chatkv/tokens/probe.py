@@ -23,6 +23,7 @@ _TAGS = (
     ("[THINK]", "[/THINK]"),
     ("<thinking>", "</thinking>"),
     ("<reasoning>", "</reasoning>"),
+    ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
 )
 _U, _A, _S = Entry("user"), Entry("assistant"), Entry("system")
 
@@ -33,7 +34,7 @@ class Traits:
 
     `system_complaint`: why a system message cannot stand at the front, empty if it can. `trims`: roles whose
     text loses the white space around it. `prompt_tail`: what stands from the user's last word to the answer;
-    `closers`: what follows an answer, as the newest message and before another one.
+    `closer`: what follows an answer.
     """
 
     system_complaint: str
@@ -41,7 +42,7 @@ class Traits:
     think_tags: tuple[str, str] | None
     opens_thought: bool
     prompt_tail: str
-    closers: tuple[str, ...]
+    closer: str
 
 
 def probe(template: Template, special: Collection[str]) -> Traits:
@@ -58,13 +59,13 @@ def probe(template: Template, special: Collection[str]) -> Traits:
         think_tags=tags,
         opens_thought=tags is not None and tail.rfind(tags[0]) > tail.rfind(tags[1]),
         prompt_tail=tail,
-        closers=_closers(template),
+        closer=_closer(template),
     )
 
 
 def _think_tags(source: str, special: Collection[str]) -> tuple[str, str] | None:
-    written = [tags for tags in _TAGS if tags[1] in source]
-    known = [tags for tags in _TAGS if all(tag in special for tag in tags)]
+    written = [tags for tags in _TAGS if tags[0] in source or tags[1] in source]
+    known = [tags for tags in _TAGS if set(tags) <= set(special)]
     return next(iter(written + known), None)
 
 
@@ -89,7 +90,7 @@ def _thought_form(template: Template, tags: tuple[str, str] | None) -> Form:
     plain = template.form
     thoughtful = Entry("assistant", has_thought=True)
     candidates = [dataclasses.replace(plain, thought="field")]
-    if tags and tags[1] in template.source:
+    if tags and tags[1] in template.source and not _echoes(template, tags):
         candidates.append(dataclasses.replace(plain, thought="inline", tags=tags))
     for form in candidates:
         template.form = form
@@ -98,6 +99,14 @@ def _thought_form(template: Template, tags: tuple[str, str] | None) -> Form:
                 return form
     template.form = plain
     return plain
+
+
+def _echoes(template: Template, tags: tuple[str, str]) -> bool:
+    """Whether an answer's text is printed as it is, tags and all: such a template knows nothing of thoughts."""
+    text = f"{tags[0]} {mark(1, 'thought')} {tags[1]} {mark(1, 'text')}"
+    content = template.form.content
+    messages = [{"role": "user", "content": content("q")}, {"role": "assistant", "content": content(text)}]
+    return text in template.text(messages, answer=False)
 
 
 def _system_complaint(template: Template) -> str:
@@ -127,11 +136,16 @@ def _trims(template: Template, role: str) -> bool:
     return f"\t{mark(at, 'text')}\t" not in template.text(messages, answer=False)
 
 
-def _closers(template: Template) -> tuple[str, ...]:
-    last = _after_last_slot(template, (_U, _A), answer=False)
+def _closer(template: Template) -> str:
+    """What stands behind the newest answer. Behind older ones there may be another token, which in some
+    formats also stands between a thought and its answer: it counts only where the newest has none.
+    """
+    newest = _after_last_slot(template, (_U, _A), answer=False)
     parts = template.parts((_U, _A, _U), answer=False)
-    behind = parts[parts.index(Slot(1, "text")) + 1] if Slot(1, "text") in parts else ""
-    return (last, behind if isinstance(behind, str) else "")
+    if newest or Slot(1, "text") not in parts:
+        return newest
+    behind = parts[parts.index(Slot(1, "text")) + 1]
+    return behind if isinstance(behind, str) else ""
 
 
 def _after_last_slot(template: Template, shape: tuple[Entry, ...], *, answer: bool) -> str:

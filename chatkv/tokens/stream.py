@@ -37,8 +37,8 @@ class TextStream:
         self._codec = codec
         self._stops = [text for text in stop if text]
         self._open_tag, self._close_tag = think_tags or ("", "")
-        shown = frozenset(codec.special[tag] for tag in think_tags or () if tag in codec.special)
-        self._decoder = Detokenizer(codec, shown)
+        in_tags = (item for tag in think_tags or () for item in codec.lex(tag))
+        self._decoder = Detokenizer(codec, frozenset(item for item in in_tags if isinstance(item, int)))
         self._mode: Literal["start", "thought", "gap", "answer"] = "answer"
         if think_tags:
             self._mode = "thought" if in_thought else "start"

@@ -23,8 +23,6 @@ from chatkv.tui.library import Library, StoredSession
 from chatkv.tui.link import Link
 from chatkv.tui.messages import GaugesChanged, Updated
 from chatkv.tui.screens.chat import ChatScreen
-from chatkv.tui.screens.help import HelpScreen
-from chatkv.tui.screens.sessions import NEW, SessionsScreen
 from chatkv.tui.themes import DARK, THEMES
 from chatkv.tui.widgets.composer import Composer
 
@@ -102,9 +100,9 @@ class ChatkvApp(App[None]):
         if self._theme_unknown:
             self._show(Say(f"There is no theme {self._config.ui.theme!r}; ctrl+p lists them.", "warning"))
         if self._open_session is not None:
-            # Loading SQLite takes a moment that the first keys should not have to wait for.
-            await asyncio.to_thread(importlib.import_module, "chatkv.store")
+            await asyncio.to_thread(_preload, "chatkv.store")
             self.desk.open(self._open_session)
+        self.run_worker(asyncio.to_thread(_preload, "chatkv.tui.widgets.prose"), name="preload")
         await self.desk.run()
 
     def _show(self, update: Update) -> None:
@@ -127,23 +125,32 @@ class ChatkvApp(App[None]):
         """Delete a session."""
         self.desk.delete(session)
 
-    # Keys
+    # Keys. Screens that come later are imported then, so that the first one comes sooner.
 
     def action_help(self) -> None:
-        """List all keys of all places."""
+        """List all keys of all places, or close that list."""
+        from chatkv.tui.screens.help import HelpScreen
+        from chatkv.tui.screens.sessions import SessionsScreen
+
+        if isinstance(self.screen, HelpScreen):
+            self.screen.dismiss()
+            return
+        palette = Binding(
+            "ctrl+p", "command_palette", "Commands", tooltip="Search all commands, change the theme"
+        )
         places = {
             "Conversation": ChatScreen.BINDINGS,
             "Message": Composer.BINDINGS,
             "Sessions": SessionsScreen.BINDINGS,
-            "Everywhere": [*ChatkvApp.BINDINGS, self._palette_binding()],
+            "Everywhere": [*ChatkvApp.BINDINGS, palette],
         }
-        if not isinstance(self.screen, HelpScreen):
-            self.push_screen(HelpScreen(places))
+        self.push_screen(HelpScreen(places))
 
     def action_sessions(self) -> None:
         """Choose a session."""
-        screen = SessionsScreen(self, self.desk.conversation.session, self._now)
-        self.push_screen(screen, self._chosen)
+        from chatkv.tui.screens.sessions import SessionsScreen
+
+        self.push_screen(SessionsScreen(self, self.desk.conversation.session, self._now), self._chosen)
 
     def action_interrupt(self) -> None:
         """Quit at the second time."""
@@ -155,15 +162,15 @@ class ChatkvApp(App[None]):
         self.notify("Press Ctrl+C again to quit.", timeout=_QUIT_WITHIN_S)
 
     def _chosen(self, session: str | None) -> None:
-        if session == NEW:
+        if session == "":
             self.desk.new()
         elif session is not None:
             self.desk.open(session)
 
-    def _palette_binding(self) -> Binding:
-        return Binding(
-            "ctrl+p", "command_palette", "Commands", tooltip="Search all commands, change the theme"
-        )
+
+def _preload(module: str) -> None:
+    """Import what is needed soon in a thread, so that no key has to wait for it."""
+    importlib.import_module(module)
 
 
 def run_app(

@@ -46,7 +46,7 @@ class Library:
     """Used from one thread. Every method may raise `StoreError`; those about one session also `UsageError`."""
 
     def __init__(self, database: Path) -> None:
-        self._database = database
+        self.database = database
         self._store: Store | None = None
 
     def sessions(self) -> list[StoredSession]:
@@ -89,7 +89,7 @@ class Library:
         if self._store is None:
             # SQLite must not be imported before the first paint.
             module = importlib.import_module("chatkv.store")
-            self._store = module.Store.open(self._database)
+            self._store = module.Store.open(self.database)
         assert self._store is not None
         return self._store
 

@@ -40,11 +40,11 @@ class Link:
         self._clock = clock
         self._deaths: list[float] = []
         self._again = asyncio.Event()
-        self._closed = False
+        self._closed = asyncio.Event()
 
     async def news(self) -> AsyncIterator[Event | Started | Died]:
         """Start the worker, and say what it says, over its deaths, until `close`."""
-        while not self._closed:
+        while not self._closed.is_set():
             reason, hopeless = "", False
             try:
                 await self._client.restart()
@@ -58,7 +58,7 @@ class Link:
                     yield item
             except WorkerError as error:
                 reason = str(error)
-            if self._closed:
+            if self._closed.is_set():
                 return
             final = self._count_death() or hopeless
             yield Died(reason, final)
@@ -79,7 +79,7 @@ class Link:
 
     async def close(self) -> None:
         """End the worker; `news` ends too."""
-        self._closed = True
+        self._closed.set()
         self._again.set()
         await self._client.close()
 

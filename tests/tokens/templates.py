@@ -108,6 +108,23 @@ DROPS_SYSTEM = (
     "{% elif m.role == 'assistant' %}<|Assistant|>{{ m.content }}{% endif %}{% endfor %}"
     "{% if add_generation_prompt %}<|Assistant|>{% endif %}"
 )
+HARMONY = (
+    "{% for m in messages %}{% if m.role == 'assistant' %}"
+    "{% if loop.last and m.reasoning_content %}"
+    "<|start|>assistant<|channel|>analysis<|message|>{{ m.reasoning_content }}<|end|>{% endif %}"
+    "<|start|>assistant<|channel|>final<|message|>{{ m.content }}{{ '<|return|>' if loop.last else '<|end|>' }}"
+    "{% else %}<|start|>{{ m.role }}<|message|>{{ m.content }}<|end|>{% endif %}{% endfor %}"
+    "{% if add_generation_prompt %}<|start|>assistant{% endif %}"
+)
+ECHOES = (
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+    "{# an answer may hold <think> and </think> #}"
+)
+OPENS_ANSWERS = (
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{% if m.role == 'assistant' %}<|User|>{% endif %}"
+    "{{ m.content }}<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
 
 TEMPLATES: dict[str, str | None] = {
     "chatml": CHATML,
@@ -127,5 +144,8 @@ TEMPLATES: dict[str, str | None] = {
     "rewrites": REWRITES,
     "parts-only": PARTS_ONLY,
     "drops-system": DROPS_SYSTEM,
+    "harmony": HARMONY,
+    "echoes": ECHOES,
+    "opens-answers": OPENS_ANSWERS,
     "none": None,
 }

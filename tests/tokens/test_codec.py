@@ -61,14 +61,14 @@ def test_plain_text_never_yields_a_control_token(kind: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("kind", [kind for kind in exact if kind != "unigram"])
-@pytest.mark.parametrize("text", NASTY)
-def test_control_text_typed_by_a_person_comes_back_as_text(kind: str, text: str) -> None:
+def test_control_text_typed_by_a_person_comes_back_as_text(kind: str) -> None:
     codec = zoo.codec(kind)
-    valid = scrub(text).replace("e\u0301", "é") if kind == "nfc" else scrub(text)
-    shown = codec.decode(codec.encode_plain(text))
-    if kind in ("prefix-space", *zoo.MARKED):  # these invent a space or drop one
-        shown, valid = shown.lstrip(" "), valid.lstrip(" ")
-    assert shown == valid
+    for text in NASTY:
+        valid = scrub(text).replace("e\u0301", "é") if kind == "nfc" else scrub(text)
+        shown = codec.decode(codec.encode_plain(text))
+        if kind in ("prefix-space", *zoo.MARKED):  # these invent a space or drop one
+            shown, valid = shown.lstrip(" "), valid.lstrip(" ")
+        assert shown == valid
 
 
 def test_a_vocabulary_word_that_spells_a_control_token_is_encoded_around() -> None:

@@ -87,6 +87,38 @@ def test_thoughts_are_kept_while_newest_and_dropped_where_the_template_drops_the
     assert "think" not in older
 
 
+def test_a_thought_in_channels_is_told_from_the_answer_and_dropped_when_older() -> None:
+    chat, codec = zoo.kept_chat("harmony"), zoo.codec("gpt2")
+    thought = codec.encode_glue(
+        "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>"
+    )
+    ids = (*thought, *codec.encode_plain("Yes."))
+    stream = chat.stream()
+    pieces = [piece for i in ids for piece in stream.feed(i)] + stream.finish()
+    assert "".join(text for kind, text in pieces if kind == "thought") == "Hm."
+    assert "".join(text for kind, text in pieces if kind == "answer") == "Yes."
+    assert stream.answer_start == len(thought)
+    messages = [Message("user", "Q", 1), Message("assistant", "Yes.", 1, ids, len(thought))]
+    prompt = chat.render(messages[:1], answer=True).ids
+    assert chat.render(messages, answer=False).ids[: len(prompt) + len(ids)] == prompt + ids
+    older = shown(chat, [*messages, Message("user", "R", 2)])
+    assert "assistant<|channel|>final<|message|>Yes.<|end|>" in older
+    assert "analysis" not in older
+
+
+def test_a_template_that_prints_answers_as_they_are_gets_no_thoughts() -> None:
+    chat = zoo.kept_chat("echoes")
+    assert "think" not in shown(chat, [*turn(chat, 1, "Q"), Message("user", "R", 2)])
+
+
+@pytest.mark.parametrize("writes_tag", [True, False])
+def test_a_tag_that_opens_answers_stands_once_whoever_writes_it(writes_tag: bool) -> None:
+    chat, codec = zoo.kept_chat("opens-answers"), zoo.codec("gpt2")
+    ids = tuple([codec.special["<|User|>"]] * writes_tag + codec.encode_plain("Yes."))
+    text = shown(chat, [Message("user", "Q", 1), Message("assistant", "Yes.", 1, ids)])
+    assert text.endswith("<|im_start|>assistant\n<|User|>Yes.<|im_end|>\n")
+
+
 @pytest.mark.parametrize("name", ["keeps-inline", "opens-and-keeps"])
 def test_thoughts_that_a_template_keeps_are_the_sampled_ids(name: str) -> None:
     chat = zoo.kept_chat(name)

@@ -35,6 +35,10 @@ SPECIAL = [
     "<|Assistant|>",
     "<|start_of_role|>",
     "<|end_of_role|>",
+    "<|start|>",
+    "<|channel|>",
+    "<|message|>",
+    "<|return|>",
 ]
 SPACE_EATERS = ["<|system|>", "<|user|>", "<|assistant|>", "<|end|>"]
 PLAIN_ADDED = ["<think>", "</think>", "<tool_call>"]
@@ -69,7 +73,7 @@ def codec(kind: str) -> Codec:
 
 
 def tokenizer(kind: str, template: str | None) -> PreTrainedTokenizerFast:
-    loaded: PreTrainedTokenizerFast = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
+    loaded: PreTrainedTokenizerFast = PreTrainedTokenizerFast(
         tokenizer_object=backend(kind), bos_token="<s>", eos_token="</s>", unk_token="<unk>"
     )
     loaded.chat_template = template

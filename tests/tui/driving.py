@@ -23,7 +23,7 @@ from chatkv.tui.widgets.turn import TurnView
 FAKE = Path(__file__).with_name("fake_worker.py")
 NOON = 1_790_000_000.0
 PATIENCE_S = 20.0
-_POLL_S = 0.005
+_POLL_S = 0.015
 _DRAWN_S = 0.12
 """Longer than a frame of text and a frame of gauges."""
 

@@ -187,7 +187,7 @@ class FakeWorker:
         if text == "break":
             say(PrefixBreak(12, "old", "new", 34, "The template rewrote it."))
             say(Notice("A word from the worker."))
-        script = CODE if text == "code" else f"{again}You said: {text}"
+        script = CODE if text == "code" else f"{again}You said: {text[:300]}"
         size = max(7, len(script) // 50)
         pieces = [script[at : at + size] for at in range(0, len(script), size)]
         written = ""

@@ -9,6 +9,10 @@ from pathlib import Path
 
 import pytest
 from textual import events
+
+from chatkv.store import Store
+from chatkv.tui.widgets.activity import Activity
+from chatkv.tui.widgets.sidebar import Sidebar
 from tui.driving import (
     chat_of,
     composer,
@@ -26,10 +30,6 @@ from tui.driving import (
     transcript,
     until,
 )
-
-from chatkv.store import Store
-from chatkv.tui.widgets.activity import Activity
-from chatkv.tui.widgets.sidebar import Sidebar
 
 SIZE = (110, 32)
 
@@ -217,7 +217,7 @@ async def test_only_the_last_turns_are_mounted_and_older_ones_come_at_the_top(tm
     with Store.open(places(tmp_path).database) as store:
         session, leaf = store.create_session("m", "many"), None
         for n in range(1, 1001):
-            user, answer = store.add_exchange(session.id, leaf, f"question {n}", n, "m")
+            _, answer = store.add_exchange(session.id, leaf, f"question {n}", n, "m")
             store.update_answer(
                 answer.id, text=f"answer {n}", thought="", ids=(), answer_start=0, status="complete"
             )
@@ -267,7 +267,7 @@ async def test_a_narrow_terminal_has_the_gauges_in_one_line(tmp_path: Path) -> N
         await ready(pilot)
         await say(pilot, "hello")
         assert not pilot.app.screen.query_one(Sidebar).display
-        await sees(pilot, "KV 0.3/64.0 MiB", "0+9→")
+        await sees(pilot, "/64.0 MiB · 12 tok", "0+9→")
 
 
 async def test_quitting_leaves_no_process_behind(tmp_path: Path) -> None:

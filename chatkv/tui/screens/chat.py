@@ -26,18 +26,21 @@ _GAUGES_S = 0.1
 """Figures move at most ten times a second; more is a blur."""
 
 
-def _key(
-    keys: str, action: str, label: str, meaning: str, *, show: bool = False, priority: bool = True
-) -> Binding:
-    name = action.partition("(")[0]
-    return Binding(keys, action, label, id=f"chat.{name}", show=show, priority=priority, tooltip=meaning)
+def _key(keys: str, action: str, label: str, meaning: str, *, show: bool = False) -> Binding:
+    return Binding(keys, action, label, id=f"chat.{action}", show=show, priority=True, tooltip=meaning)
 
 
 class ChatScreen(Screen[None]):
     """Listens to its widgets and to what comes from behind the screen."""
 
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (90, "-wide")]
-    VERTICAL_BREAKPOINTS = [(0, "-short"), (18, "-tall")]
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 (an instance variable in Textual's types)
+        (0, "-narrow"),
+        (90, "-wide"),
+    ]
+    VERTICAL_BREAKPOINTS = [  # noqa: RUF012
+        (0, "-short"),
+        (18, "-tall"),
+    ]
 
     BINDINGS: ClassVar[list[BindingType]] = [
         _key(
@@ -51,16 +54,8 @@ class ChatScreen(Screen[None]):
         _key("up", "edit_if_empty", "Edit", "In an empty composer: edit your last message"),
         _key("ctrl+y", "copy_answer", "Copy", "Copy the last answer to the clipboard"),
         _key("ctrl+b", "sidebar", "Memory", "Show or hide the memory sidebar", show=True),
-        _key("pageup", "page(-1)", "Page up", "Scroll the conversation up"),
-        Binding(
-            "pagedown",
-            "page(1)",
-            "Page down",
-            id="chat.page_down",
-            show=False,
-            priority=True,
-            tooltip="Scroll the conversation down",
-        ),
+        _key("pageup", "page_up", "Page up", "Scroll the conversation up"),
+        _key("pagedown", "page_down", "Page down", "Scroll the conversation down"),
         _key("ctrl+home", "top", "Top", "Go to the beginning of the conversation"),
         _key("ctrl+end", "end", "End", "Go to the end of the conversation and follow it"),
         _key("f5", "try_again", "Try again", "Start the model process again after it kept dying"),
@@ -215,11 +210,13 @@ class ChatScreen(Screen[None]):
         self.set_class(shown, "-folded")
         self.set_class(not shown, "-unfolded")
 
-    def action_page(self, direction: int) -> None:
-        """Scroll the conversation by a page."""
-        self._transcript.scroll_relative(
-            y=direction * max(1, self._transcript.size.height - 2), animate=False
-        )
+    def action_page_up(self) -> None:
+        """Scroll the conversation a page up."""
+        self._transcript.scroll_relative(y=-self._transcript.page_lines, animate=False)
+
+    def action_page_down(self) -> None:
+        """Scroll the conversation a page down."""
+        self._transcript.scroll_relative(y=self._transcript.page_lines, animate=False)
 
     def action_top(self) -> None:
         """Go to the beginning."""

@@ -17,7 +17,7 @@ class HelpScreen(ModalScreen[None]):
     """Shows the bindings of each place under its name."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,f1,q", "close", "Close", id="help.close", tooltip="Close this list"),
+        Binding("escape,q", "close", "Close", id="help.close", tooltip="Close this list"),
         Binding("up", "scroll(-1)", "Up", id="help.up", show=False, tooltip="Scroll up"),
         Binding("down", "scroll(1)", "Down", id="help.down", show=False, tooltip="Scroll down"),
         Binding("pageup", "scroll(-10)", "Page up", id="help.pageup", show=False, tooltip="Scroll a page up"),

@@ -19,9 +19,6 @@ from chatkv.tui.inert import one_line
 from chatkv.tui.library import StoredSession
 from chatkv.tui.screens.ask import ConfirmScreen, NameScreen
 
-NEW = ""
-"""What the screen leaves with when a new session is wanted; None = nothing is."""
-
 
 class Shelf(Protocol):
     """What the list needs of whoever keeps the sessions. Every method may raise `ChatkvError`."""
@@ -37,7 +34,7 @@ class Shelf(Protocol):
 
 
 class SessionsScreen(ModalScreen[str | None]):
-    """Leaves with the id of the session to open, `NEW`, or None."""
+    """Leaves with the id of the session to open, an empty one for a new session, or None for no change."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
@@ -128,7 +125,7 @@ class SessionsScreen(ModalScreen[str | None]):
 
     def action_new(self) -> None:
         """Leave for a new session."""
-        self.dismiss(NEW)
+        self.dismiss("")
 
     def action_close(self) -> None:
         """Leave without a wish."""

@@ -44,7 +44,7 @@ class Activity(Widget):
 
     def render(self) -> Text:
         """The line at the present width."""
-        if self._error:
+        if self._error and self._gauges.phase != "gone":
             return Text(f"✗ {self._error}", self._style("error"), overflow="ellipsis", no_wrap=True)
         words, done, total, hint = spoken(self._gauges)
         line = Text(words, overflow="ellipsis", no_wrap=True)

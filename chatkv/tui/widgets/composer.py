@@ -71,6 +71,11 @@ class Composer(TextArea):
         """Without a selection, Ctrl+C is not this widget's."""
         return bool(self.selected_text) if action == "copy" else super().check_action(action, parameters)
 
+    def check_consume_key(self, key: str, character: str | None = None) -> bool:
+        """While nothing is written, a question mark asks for help."""
+        asks = key == "question_mark" and not self.text
+        return not asks and super().check_consume_key(key, character)
+
     def put(self, text: str) -> None:
         """Replace everything by `text`; the cursor goes to its end."""
         self._pastes.clear()

@@ -40,6 +40,11 @@ class Transcript(VerticalScroll, can_focus=False):
         """Older turns that are not mounted."""
         return len(self._exchanges) - len(self._views)
 
+    @property
+    def page_lines(self) -> int:
+        """How far a page key scrolls: two lines stay in sight."""
+        return max(1, self.size.height - 2)
+
     def rebuild(self, exchanges: Sequence[Exchange]) -> None:
         """Show these turns, keeping the views of those that stay."""
         shown = exchanges[-max(_FIRST_TURNS, len(self._views)) :]

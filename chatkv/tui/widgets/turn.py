@@ -17,7 +17,7 @@ _PROMPT_LINES = 60
 _PROMPT_CHARS = 6_000
 
 _STATUS: dict[State, tuple[str, str]] = {
-    "queued": ("◦ queued", "sent when the running answer is over; Esc takes it back"),
+    "queued": ("◦ queued", "Esc takes it back"),
     "waiting": ("● waiting for the first token", ""),
     "stopped": ("■ stopped", "ctrl+g continues"),
     "length": ("… cut at the token limit", "ctrl+g continues"),

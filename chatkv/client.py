@@ -101,7 +101,8 @@ class WorkerClient:
         Lines of any length pass; lines that are no event of this version are skipped.
         """
         process = self._process
-        assert process is not None and process.stdout is not None, "start() comes first"
+        assert process is not None, "start() comes first"
+        assert process.stdout is not None
         pending: list[bytes] = []
         while chunk := await process.stdout.read(_READ_BYTES):
             head, *rest = chunk.split(b"\n")

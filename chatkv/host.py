@@ -139,7 +139,7 @@ class Host:
         return self._runtime is not None and self.session.has_idle_work
 
     def idle_step(self) -> None:
-        """About 100 ms of work that makes the next turn cheaper."""
+        """A moment of work that makes the next turn cheaper."""
         for event in self.session.idle_step():
             self._emit(event)
 

@@ -169,7 +169,7 @@ class Session:
         return self._unsettled
 
     def idle_step(self) -> Iterator[Event]:
-        """Canonicalize for about 100 ms: cut the KV to the stable prefix, prefill what it lacks of it."""
+        """Canonicalize for a moment: cut the KV to the stable prefix, prefill what it lacks of it."""
         if self._stable is None:
             self._stable = self.runtime.chat.stable_prefix(self._messages())
             return

@@ -15,12 +15,14 @@ from torch.nn.attention.bias import causal_lower_right
 from transformers import AttentionInterface
 from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 
+from chatkv.engine.widen import NARROW_ROWS
+
 NAME = "chatkv"
 
 
-def register() -> None:
-    """Make `attn_implementation="chatkv"` known to transformers. Idempotent."""
-    AttentionInterface.register(NAME, attend)
+def register(*, widen: bool = False) -> None:
+    """Make `attn_implementation="chatkv"` known to transformers. `widen`: prefill in float32 (see `widen.py`)."""
+    AttentionInterface.register(NAME, attend_wide if widen else attend)
     AttentionMaskInterface.register(NAME, causal_mask)
 
 
@@ -84,6 +86,16 @@ def attend(
     else:
         out = _continued(query, key, value, scale)
     return out.transpose(1, 2).contiguous(), None
+
+
+def attend_wide(
+    module: torch.nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **kwargs: Any
+) -> tuple[Tensor, None]:
+    """`attend`, in float32 for more than a few queries."""
+    if query.shape[2] <= NARROW_ROWS:
+        return attend(module, query, key, value, attention_mask, **kwargs)
+    out, _ = attend(module, query.float(), key.float(), value.float(), attention_mask, **kwargs)
+    return out.to(query.dtype), None
 
 
 def _within_window(

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 
 from chatkv.engine.local import LocalEngine, OutOfMemory
 from chatkv.tokens import Rendered, Segment
 
 _SMALLEST_CHUNK = 16
-_IDLE_STEP_S = 0.1
+_IDLE_SHARE = 4
 
 
 class Prefiller:
-    """Feeds prompts to one engine and learns how fast it does."""
+    """Feeds prompts to one engine, `chunk` tokens a call."""
 
     def __init__(self, engine: LocalEngine, chunk: int) -> None:
         self.engine = engine
         self.chunk = chunk
-        self.tokens_per_s = 0.0
 
     def match(self, ids: Sequence[int]) -> int:
         """Cut the KV to its common prefix with `ids` (at most all but one) and return the length kept."""
@@ -49,23 +47,20 @@ class Prefiller:
             yield end - start
 
     def idle_step(self, stable: Rendered) -> int:
-        """Feed about 100 ms worth of `stable`; 0 when the ledger holds all of it."""
+        """Feed a short chunk of `stable`; 0 when the ledger holds all of it. The next prompt begins with it, so that a
+        message which comes meanwhile waits only for work it needs done anyway."""
         engine, ids = self.engine, stable.ids
         shared = engine.ledger.shared(ids)
         if shared == len(ids):
             engine.ledger.relabel(_padded(stable.segments, len(engine.ledger) - len(ids)))
             return 0
         start = engine.rewind(shared)
-        size = max(1, min(self.chunk, int(self.tokens_per_s * _IDLE_STEP_S) or _SMALLEST_CHUNK))
-        self._feed(ids[start : start + size], stable.segments)
+        self._feed(ids[start : start + max(1, self.chunk // _IDLE_SHARE)], stable.segments)
         return len(engine.ledger) - start
 
     def _feed(self, ids: Sequence[int], segments: Sequence[Segment]) -> None:
-        started = time.perf_counter()
         self.engine.feed(ids, "wrapper", 0)
         self.engine.ledger.relabel(segments)
-        speed = len(ids) / max(time.perf_counter() - started, 1e-6)
-        self.tokens_per_s = speed if not self.tokens_per_s else 0.7 * self.tokens_per_s + 0.3 * speed
 
 
 def _padded(segments: Sequence[Segment], n_more: int) -> list[Segment]:

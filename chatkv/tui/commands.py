@@ -30,8 +30,7 @@ class ChatCommands(Provider):
         seen: set[str] = set()
         for node in (self.screen, self.app):
             for binding in Binding.make_bindings(node.BINDINGS):
-                hidden = binding.action.endswith("_if_empty") or binding.action == "command_palette"
-                if not binding.id or hidden or binding.action in seen:
+                if not binding.id or binding.action in seen:
                     continue
                 seen.add(binding.action)
                 if node.check_action(binding.action.partition("(")[0], ()):

@@ -52,7 +52,7 @@ class Desk:
         sender = asyncio.create_task(self._send_all())
         try:
             async for item in self._link.news():
-                self._hear(item)
+                self.hear(item)
         finally:
             sender.cancel()
 
@@ -109,7 +109,8 @@ class Desk:
             self._link.try_again()
         return given_up
 
-    def _hear(self, item: Event | Started | Died) -> None:
+    def hear(self, item: Event | Started | Died) -> None:
+        """Take in what the worker said or what became of it."""
         match item:
             case Started():
                 self._empty_outbox()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 
 from chatkv.client import Death, WorkerClient
@@ -42,7 +42,7 @@ class Link:
         self._again = asyncio.Event()
         self._closed = asyncio.Event()
 
-    async def news(self) -> AsyncIterator[Event | Started | Died]:
+    async def news(self) -> AsyncGenerator[Event | Started | Died, None]:
         """Start the worker, and say what it says, over its deaths, until `close`."""
         while not self._closed.is_set():
             reason, hopeless = "", False

@@ -10,6 +10,7 @@ from chatkv.engine.device import (
     drop_scratch,
     free_bytes,
     is_out_of_memory,
+    needs_widening,
     pick_chunk,
     pick_device,
     pick_dtype,
@@ -77,9 +78,9 @@ def test_a_device_that_is_not_here_is_refused(wanted: str, machine: Machine, say
 @pytest.mark.parametrize(
     ("device", "machine", "dtype"),
     [
-        ("cpu", OLD_CPU, torch.float32),
+        ("cpu", OLD_CPU, torch.bfloat16),
         ("cpu", NEW_CPU, torch.bfloat16),
-        ("cpu", NEW_GPUS, torch.float32),
+        ("cpu", NEW_GPUS, torch.bfloat16),
         ("cpu", OLD_GPU, torch.bfloat16),
         ("mps", MAC, torch.float16),
         ("cuda:0", OLD_GPU, torch.float16),
@@ -104,6 +105,13 @@ def test_weight_formats(device: str, weights: str) -> None:
             pick_weights(weights, device)
     else:
         assert pick_weights(weights, device) == weights
+
+
+def test_only_a_cpu_without_bfloat16_widens_bfloat16() -> None:
+    assert needs_widening("cpu", torch.bfloat16, OLD_CPU)
+    assert not needs_widening("cpu", torch.bfloat16, NEW_CPU)
+    assert not needs_widening("cpu", torch.float32, OLD_CPU)
+    assert not needs_widening("cuda:0", torch.bfloat16, OLD_CPU)
 
 
 def test_chunks_grow_with_the_device_and_may_be_set() -> None:

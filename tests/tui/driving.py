@@ -57,6 +57,13 @@ def chat_of(pilot: Pilot[None]) -> Conversation:
     return app.desk.conversation
 
 
+def database_of(pilot: Pilot[None]) -> Path:
+    """The file with all sessions."""
+    app = pilot.app
+    assert isinstance(app, ChatkvApp)
+    return app.desk.library.database
+
+
 async def until(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
     """Let the app run until `holds`; fail if it never does."""
     give_up_at = time.monotonic() + PATIENCE_S

@@ -8,6 +8,7 @@ Prompts it knows: `slow` (half an answer, then waits for `stop` or `stats`), `wa
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
 import signal
 import sys
@@ -241,31 +242,16 @@ class FakeWorker:
         self.kv_tokens += prefilled + decoded
         kv = self.kv()
         say(kv)
-        event = Turn(
-            turn=turn,
-            user_id=user_id,
-            message_id=answer_id,
-            finish=finish,
-            reused=reused,
-            prefilled=prefilled,
-            prefilled_early=2 if reused else 0,
-            decoded=decoded,
-            recalled=0,
-            ttft_s=0.21 if decoded else None,
-            tpot_s=0.04 if decoded > 1 else None,
-            kv_used_bytes=kv.used_bytes,
-            kv_reserved_bytes=kv.reserved_bytes,
-            kv_budget_bytes=kv.budget_bytes,
-            kv_tokens=kv.tokens,
-        )
+        waits = (0.21 if decoded else None, 0.04 if decoded > 1 else None)
+        counts = (reused, prefilled, 2 if reused else 0, decoded, 0)
+        sizes = (kv.used_bytes, kv.reserved_bytes, kv.budget_bytes, kv.tokens)
+        event = Turn(turn, user_id, answer_id, finish, *counts, *waits, *sizes)
         assert self.session is not None
         self.store.update_answer(
             answer_id, text=text, thought=thought, ids=(), answer_start=0, status=STATUS[finish]
         )
-        fields = {name: getattr(event, name) for name in Turn.__dataclass_fields__}
-        self.store.add_turn(
-            TurnRecord(session_id=self.session, total_s=1.0, model=MODEL, created_at=0.0, **fields)
-        )
+        cost = dataclasses.asdict(event)
+        self.store.add_turn(TurnRecord(self.session, total_s=1.0, model=MODEL, created_at=0.0, **cost))
         say(event)
 
     def kv(self) -> Kv:

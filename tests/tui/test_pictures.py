@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from chatkv.store import Store
 from chatkv.tui.app import ChatkvApp
@@ -31,6 +32,9 @@ def picture(app: ChatkvApp, snap_compare: Compare, act: Act, size: tuple[int, in
 
     async def run(pilot: Pilot[None]) -> None:
         await act(pilot)
+        for screen in pilot.app.screen_stack:
+            for box in screen.query(Input):
+                box.cursor_blink = False
         await drawn(pilot)
 
     return snap_compare(app, terminal_size=size, run_before=run)

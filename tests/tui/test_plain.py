@@ -28,38 +28,36 @@ from chatkv.tui.widgets.turn import clipped
 from chatkv.tui.widgets.turns_table import line, totals
 from tui.driving import places
 
-MARKDOWN = st.lists(
-    st.sampled_from(
-        [
-            "# h\n",
-            "text ",
-            "more\n",
-            "\n",
-            "- a\n",
-            "  - b\n",
-            "1. x\n",
-            "> q\n",
-            "```py\n",
-            "x = 1\n",
-            "```\n",
-            "~~~\n",
-        ]
-        + [
-            "| a | b |\n",
-            "|--|--|\n",
-            "| 1 | 2 |\n",
-            "***\n",
-            "---\n",
-            "    code\n",
-            "*em* ",
-            "`c` ",
-            "日本\n",
-            "+",
-            "\t",
-        ]
+PIECES = (
+    *(
+        "# h\n",
+        "text ",
+        "more\n",
+        "\n",
+        "- a\n",
+        "  - b\n",
+        "1. x\n",
+        "> q\n",
+        "```py\n",
+        "x = 1\n",
+        "```\n",
+        "~~~\n",
     ),
-    max_size=60,
-).map("".join)
+    *(
+        "| a | b |\n",
+        "|--|--|\n",
+        "| 1 | 2 |\n",
+        "***\n",
+        "---\n",
+        "    code\n",
+        "*em* ",
+        "`c` ",
+        "日本\n",
+        "+",
+        "\t",
+    ),
+)
+MARKDOWN = st.lists(st.sampled_from(PIECES), max_size=60).map("".join)
 _HTML = MarkdownIt("commonmark", {"html": False}).enable("table")
 
 
@@ -178,17 +176,21 @@ class Clock:
         return self.now_s
 
 
+def phase_of(meter: Meter) -> str:
+    return meter.gauges.phase
+
+
 def test_gauges_follow_a_turn() -> None:
     clock = Clock()
     meter = Meter(clock)
     meter.on_event(Loading("weights", 1, 2))
-    assert meter.gauges.phase == "loading"
+    assert phase_of(meter) == "loading"
     meter.on_event(Ready("m", "cpu", "bf16", 8192, 10, 1.0))
     meter.ask()
     meter.on_event(Accepted(1, 1, 2, "hi"))
     clock.now_s += 0.5
     meter.on_event(Prefill(6, 9))
-    assert (meter.gauges.phase, meter.gauges.current) == (
+    assert (phase_of(meter), meter.gauges.current) == (
         "prefill",
         TurnRow(1, prefilled=6, kv_tokens=6, live=True),
     )
@@ -205,12 +207,12 @@ def test_gauges_follow_a_turn() -> None:
     assert meter.gauges.current.kv_tokens == 11, "an exact count beats the estimate"
     meter.on_event(Turn(1, 1, 2, "stop", 0, 9, 0, 3, 0, 0.4, 0.1, 120, 200, 1000, 12))
     assert meter.gauges.rows == (TurnRow(1, 0, 0, 9, 3, 0.4, 0.1, 12),)
-    assert meter.gauges.phase == "idle"
+    assert phase_of(meter) == "idle"
     assert not meter.on_event(Notice("nothing moves"))
     meter.on_event(Prefill(12, 14, early=True))
-    assert meter.gauges.phase == "idle", "idle work is no turn"
+    assert phase_of(meter) == "idle", "idle work is no turn"
     meter.on_death(final=False)
-    assert (meter.gauges.phase, meter.gauges.kv) == ("down", None)
+    assert (phase_of(meter), meter.gauges.kv) == ("down", None)
 
 
 def test_the_worker_gets_what_was_typed(tmp_path: Path) -> None:

@@ -51,7 +51,6 @@ class ChatScreen(Screen[None]):
         _key("ctrl+r", "regenerate", "Again", "Answer the last message again", show=True),
         _key("ctrl+g", "extend", "Continue", "Continue an answer that was cut or stopped", show=True),
         _key("f3", "edit_last", "Edit", "Edit your last message and send it anew"),
-        _key("up", "edit_if_empty", "Edit", "In an empty composer: edit your last message"),
         _key("ctrl+y", "copy_answer", "Copy", "Copy the last answer to the clipboard"),
         _key("ctrl+b", "sidebar", "Memory", "Show or hide the memory sidebar", show=True),
         _key("pageup", "page_up", "Page up", "Scroll the conversation up"),
@@ -59,7 +58,6 @@ class ChatScreen(Screen[None]):
         _key("ctrl+home", "top", "Top", "Go to the beginning of the conversation"),
         _key("ctrl+end", "end", "End", "Go to the end of the conversation and follow it"),
         _key("f5", "try_again", "Try again", "Start the model process again after it kept dying"),
-        _key("question_mark", "help_if_empty", "Help", "In an empty composer: list all keys"),
     ]
 
     def __init__(self, desk: Desk, *, sidebar: bool) -> None:
@@ -147,8 +145,6 @@ class ChatScreen(Screen[None]):
         """Keys that mean something only now and then are free for others at other times."""
         conversation = self._desk.conversation
         match action:
-            case "edit_if_empty" | "help_if_empty":
-                return self._composer.has_focus and not self._composer.text
             case "stop":
                 return conversation.busy or bool(conversation.board.queue) or conversation.editing is not None
             case "extend":
@@ -185,14 +181,6 @@ class ChatScreen(Screen[None]):
             self._composer.put(text)
             self._composer.focus()
         self._mark_state()
-
-    def action_edit_if_empty(self) -> None:
-        """The same, by a key that else moves the cursor."""
-        self.action_edit_last()
-
-    async def action_help_if_empty(self) -> None:
-        """Help, by a key that else is typed."""
-        await self.run_action("app.help")
 
     async def action_sessions(self) -> None:
         """List all sessions."""

@@ -39,9 +39,12 @@ class Answer(Vertical):
         self._tail: Static | None = None
         self._fresh = ""
         self._rest_until = 0.0
+        self._drawn = False
+        """Whether it is on the screen; before that its colours are not known."""
 
     def on_mount(self) -> None:
-        """Draw what is there; colours are known only now."""
+        """Draw what is there."""
+        self._drawn = True
         if self._text:
             self.mount(Static(self._prose(inert(self._text)), classes="prose"))
 
@@ -52,7 +55,7 @@ class Answer(Vertical):
     def flush(self) -> None:
         """Draw what came since the last time, unless drawing takes too much of the time."""
         began = time.perf_counter()
-        if not self._fresh or began < self._rest_until:
+        if not self._fresh or not self._drawn or began < self._rest_until:
             return
         fresh, self._fresh = self._fresh, ""
         splitter = self._opened()
@@ -68,6 +71,9 @@ class Answer(Vertical):
     def finish(self, text: str) -> None:
         """The answer is `text` and stays so: one renderable takes the place of the pieces."""
         if text == self._text and self._splitter is None and not self._fresh:
+            return
+        if not self._drawn:
+            self._text, self._fresh = text, ""
             return
         self._text, self._fresh, self._tail, self._splitter = text, "", None, None
         self.remove_children()

@@ -17,28 +17,18 @@ from chatkv.tui.widgets.pastes import Pastes, from_terminal
 _COUNT_FROM_CHARS = 200
 
 
+def _key(keys: str, action: str, label: str, meaning: str) -> Binding:
+    return Binding(keys, action, label, id=f"composer.{action}", show=False, tooltip=meaning)
+
+
 class Composer(TextArea):
     """A text area that sends. It grows with its text up to the height that the stylesheet allows."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(
-            "enter",
-            "submit",
-            "Send",
-            id="composer.send",
-            priority=True,
-            show=False,
-            tooltip="Send the message",
-        ),
-        Binding(
-            "shift+enter,ctrl+j,alt+enter",
-            "newline",
-            "New line",
-            id="composer.newline",
-            priority=True,
-            show=False,
-            tooltip="Begin a new line in the message",
-        ),
+        _key("enter", "submit", "Send", "Send the message"),
+        _key("shift+enter,ctrl+j,alt+enter", "newline", "New line", "Begin a new line in the message"),
+        _key("up", "recall", "Edit", "In an empty composer: edit your last message"),
+        _key("question_mark", "help", "Help", "In an empty composer: list all keys"),
     ]
 
     def __init__(self) -> None:
@@ -67,14 +57,20 @@ class Composer(TextArea):
         """Begin a new line at the cursor."""
         self.insert("\n")
 
+    async def action_recall(self) -> None:
+        """Edit the last message; where something is written, move the cursor up."""
+        if self.text:
+            self.action_cursor_up()
+        else:
+            await self.run_action("screen.edit_last")
+
+    async def action_help(self) -> None:
+        """List all keys."""
+        await self.run_action("app.help")
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Without a selection, Ctrl+C is not this widget's."""
         return bool(self.selected_text) if action == "copy" else super().check_action(action, parameters)
-
-    def check_consume_key(self, key: str, character: str | None = None) -> bool:
-        """While nothing is written, a question mark asks for help."""
-        asks = key == "question_mark" and not self.text
-        return not asks and super().check_consume_key(key, character)
 
     def put(self, text: str) -> None:
         """Replace everything by `text`; the cursor goes to its end."""
@@ -98,6 +94,22 @@ class Composer(TextArea):
         size = units.size(len(text.encode(errors="replace")))
         large = len(text) >= _COUNT_FROM_CHARS
         self.border_subtitle = f"{units.plural(text.count(chr(10)) + 1, 'line')} · {size}" if large else ""
+
+    async def _on_key(self, event: events.Key) -> None:
+        """Keys of its own, taken in turn with what is typed: a binding would overtake letters that still wait."""
+        match event.key:
+            case "enter":
+                self.action_submit()
+            case "shift+enter" | "ctrl+j" | "alt+enter":
+                self.action_newline()
+            case "up" if not self.text:
+                await self.action_recall()
+            case "question_mark" if not self.text:
+                await self.action_help()
+            case _:
+                return
+        event.stop()
+        event.prevent_default()
 
     async def _on_paste(self, event: events.Paste) -> None:
         """Insert a paste exactly, a large one as a label."""

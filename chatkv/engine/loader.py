@@ -27,7 +27,7 @@ from chatkv.errors import ChatkvError, ModelError
 from chatkv.kv.cache import LiveCache
 from chatkv.models import ModelFiles, OnProgress, Progress
 
-_PROBE_TOKENS = (16, 8)
+_PROBE_TOKENS = (5, 2)
 _TOLERANCE = {torch.float32: 1e-3, torch.float16: 0.1}
 _COARSE_TOLERANCE = 0.25
 """Relative error of all logits; wrong attention is off by about 1, bfloat16 rounding by up to 0.1."""
@@ -79,13 +79,12 @@ def loaded_from(
     model: Any, tokenizer: PreTrainedTokenizerBase, *, name: str, device: str, load_s: float = 0.0
 ) -> LoadedModel:
     """Check and measure a model that is in memory. Raises `ModelError` if its KV cannot be reused honestly."""
-    implementation = _checked_attention(model)
+    implementation, probe = _checked(model)
     notices = []
     if implementation != attention.NAME:
         notices.append(
             f"This model computes attention in its own way; using transformers' `{implementation}`."
         )
-    per_token, fixed = _measure(model)
     return LoadedModel(
         model=model,
         tokenizer=tokenizer,
@@ -94,8 +93,8 @@ def loaded_from(
         dtype=model.dtype,
         attention=implementation,
         context_tokens=_context_tokens(model.config, tokenizer),
-        bytes_per_token=per_token,
-        fixed_bytes=fixed,
+        bytes_per_token=probe.bytes_per_token,
+        fixed_bytes=probe.fixed_bytes,
         load_s=load_s,
         notices=tuple(notices),
     )
@@ -129,9 +128,18 @@ def _load_weights(
     return AutoModelForCausalLM.from_pretrained(files.path, **arguments)
 
 
+@dataclass(frozen=True, slots=True)
+class _Probe:
+    """Logits of the last token after a continued prompt, and what its KV took."""
+
+    logits: torch.Tensor
+    bytes_per_token: int
+    fixed_bytes: int
+
+
 @torch.inference_mode()
-def _checked_attention(model: Any) -> str:
-    """Keep chatkv's attention if it gives the model's own logits on a continued prompt; else the first that does."""
+def _checked(model: Any) -> tuple[str, _Probe]:
+    """chatkv's attention if it gives the model's own logits on a continued prompt; else the first that does."""
     n_tokens = sum(_PROBE_TOKENS)
     ids = torch.arange(n_tokens, device=model.device)[None] % model.config.get_text_config().vocab_size
     chosen = model.config._attn_implementation
@@ -141,44 +149,27 @@ def _checked_attention(model: Any) -> str:
     for implementation in dict.fromkeys((chosen, "sdpa", "eager")):
         with contextlib.suppress(ValueError, RuntimeError, NotImplementedError, TypeError):
             model.set_attn_implementation(implementation)
-            found = _probe_logits(model, ids)
-            if float((found - expected).norm()) <= allowed:
-                return str(implementation)
+            probe = _continued_prompt(model, ids)
+            if float((probe.logits - expected).norm()) <= allowed:
+                return str(implementation), probe
     raise ModelError(
         "This model gives other logits on a reused KV cache than without one.",
         "chatkv cannot keep its KV cache honestly; please choose another model.",
     )
 
 
-def _probe_logits(model: Any, ids: torch.Tensor) -> torch.Tensor:
-    cache, start = LiveCache(model.config), 0
+def _continued_prompt(model: Any, ids: torch.Tensor) -> _Probe:
+    cache, start, sizes = LiveCache(model.config), 0, []
     logits = torch.empty(0)
     cache_argument, _ = feed_arguments(model)
     for size in _PROBE_TOKENS:
         positions = torch.arange(start, start + size, device=ids.device)[None]
-        out = model(
-            input_ids=ids[:, start : start + size],
-            position_ids=positions,
-            use_cache=True,
-            **{cache_argument: cache},
-        )
+        chunk = ids[:, start : start + size]
+        out = model(input_ids=chunk, position_ids=positions, use_cache=True, **{cache_argument: cache})
         logits, start = out.logits[0, -1].float(), start + size
-    return logits
-
-
-@torch.inference_mode()
-def _measure(model: Any) -> tuple[int, int]:
-    """(KV bytes of one more token, bytes of states whatever the length), read from the tensors of a short run."""
-    sizes = []
-    cache_argument, _ = feed_arguments(model)
-    for n_tokens in (1, 3):
-        cache = LiveCache(model.config)
-        ids = torch.zeros(1, n_tokens, dtype=torch.long, device=model.device)
-        positions = torch.arange(n_tokens, device=model.device)[None]
-        model(input_ids=ids, position_ids=positions, use_cache=True, **{cache_argument: cache})
         sizes.append(cache.used_bytes)
-    per_token = (sizes[1] - sizes[0]) // 2
-    return per_token, max(0, sizes[0] - per_token)
+    per_token = (sizes[1] - sizes[0]) // _PROBE_TOKENS[1]
+    return _Probe(logits, per_token, max(0, sizes[0] - per_token * _PROBE_TOKENS[0]))
 
 
 def _context_tokens(config: Any, tokenizer: PreTrainedTokenizerBase) -> int:

@@ -33,7 +33,7 @@ def test_models_that_cannot_be_loaded(run: Run, tiny_folder: Path, tmp_path: Pat
 def test_configuration_that_cannot_be_used(run: Run, environment: dict[str, str]) -> None:
     file = Path(environment["CHATKV_HOME"]) / "config.toml"
     file.parent.mkdir()
-    file.write_text("model = 'starter\n")
+    file.write_text("model = starter\n")
     refused(run("config", "show"), 2, str(file), "line 1")
     file.write_text("[sampling]\ntemprature = 1\n")
     refused(run("ask", "x"), 2, "sampling.temprature", "temperature")

@@ -8,7 +8,6 @@ from functools import partial
 from textual.binding import Binding
 from textual.pilot import Pilot
 from textual.widget import Widget
-from textual.widgets import Input, OptionList
 
 from chatkv.store import Store
 from chatkv.tui.app import ChatkvApp
@@ -26,7 +25,6 @@ from tui.driving import (
     say,
     sees,
     send,
-    shown,
     states,
     streaming,
     transcript,
@@ -36,13 +34,17 @@ from tui.driving import (
 Check = Callable[[Pilot[None], str], Awaitable[None]]
 OWNERS = (ChatkvApp, ChatScreen, Composer, SessionsScreen, HelpScreen, ConfirmScreen, NameScreen)
 CHECKS: dict[str, Check] = {}
+WHOLE: list[Check] = []
 
 
-def checks(*names: str) -> Callable[[Check], Check]:
-    """The decorated function checks the bindings with these ids; it gets each of their keys."""
+def checks(*names: str, whole: bool = False) -> Callable[[Check], Check]:
+    """The decorated function checks the bindings with these ids; it gets each of their keys in an app of its own, or
+    (`whole`) presses all of them itself."""
 
     def register(check: Check) -> Check:
         CHECKS.update(dict.fromkeys(names, check))
+        if whole:
+            WHOLE.append(check)
         return check
 
     return register
@@ -57,8 +59,8 @@ def listed() -> list[tuple[str, str]]:
     ]
 
 
-WHOLE: list[Check] = []
-"""Checks that use all of their keys in one go."""
+def changed(view: Widget, before: float) -> bool:
+    return view.scroll_y != before
 
 
 @checks("chat.stop")
@@ -70,10 +72,12 @@ async def stop(pilot: Pilot[None], key: str) -> None:
     assert states(pilot)[-1] == "stopped"
 
 
-@checks("chat.sessions")
+@checks("chat.sessions", whole=True)
 async def sessions(pilot: Pilot[None], key: str) -> None:
-    await pilot.press(key)
-    await until(pilot, lambda: isinstance(pilot.app.screen, SessionsScreen))
+    for wanted in ("ctrl+o", "f2"):
+        await pilot.press(wanted)
+        await until(pilot, lambda: isinstance(pilot.app.screen, SessionsScreen))
+        await pilot.press("escape")
 
 
 @checks("chat.new")
@@ -100,17 +104,18 @@ async def extend(pilot: Pilot[None], key: str) -> None:
     assert chat_of(pilot).last_answer.endswith(" and the end.")
 
 
-@checks("chat.edit_last", "composer.recall")
+@checks("chat.edit_last", "composer.recall", whole=True)
 async def edit(pilot: Pilot[None], key: str) -> None:
-    await pilot.press(key)
-    assert composer(pilot).message == "hello"
-    await sees(pilot, "editing your last message")
-    await pilot.press("escape")
-    assert composer(pilot).message == ""
-    await pilot.press(key, "!", "enter")
-    await idle(pilot)
-    await sees(pilot, "You said: hello!")
-    assert states(pilot) == ["complete"]
+    for said, wanted in (("hello", "f3"), ("hello!", "up")):
+        await pilot.press(wanted)
+        assert composer(pilot).message == said
+        await sees(pilot, "editing your last message")
+        await pilot.press("escape")
+        assert composer(pilot).message == ""
+        await pilot.press(wanted, "!", "enter")
+        await idle(pilot)
+        await sees(pilot, f"You said: {said}!")
+        assert states(pilot) == ["complete"]
 
 
 @checks("chat.copy_answer")
@@ -128,7 +133,7 @@ async def sidebar(pilot: Pilot[None], key: str) -> None:
         assert bar.display is visible
 
 
-@checks("chat.page_up", "chat.page_down", "chat.top", "chat.end")
+@checks("chat.page_up", "chat.page_down", "chat.top", "chat.end", whole=True)
 async def scroll(pilot: Pilot[None], key: str) -> None:
     for _ in range(3):
         await say(pilot, "code")
@@ -142,23 +147,23 @@ async def scroll(pilot: Pilot[None], key: str) -> None:
     assert view.scroll_y == at_end
 
 
-WHOLE.append(scroll)
-
-
 @checks("chat.try_again")
 async def try_again(pilot: Pilot[None], key: str) -> None:
     await pilot.press(key)
     await sees(pilot, "The model process is running.")
 
 
-@checks("composer.help", "app.help")
+@checks("composer.help", "app.help", whole=True)
 async def help_screen(pilot: Pilot[None], key: str) -> None:
-    await pilot.press(key)
-    await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
-    await sees(pilot, "Stop the answer")
+    for wanted in ("question_mark", "f1"):
+        await pilot.press(wanted)
+        await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
+        await sees(pilot, "Stop the answer")
+        await pilot.press("f1")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ChatScreen))
 
 
-@checks("composer.submit", "composer.newline")
+@checks("composer.submit", "composer.newline", whole=True)
 async def write(pilot: Pilot[None], key: str) -> None:
     await pilot.press("a", "shift+enter", "b", "ctrl+j", "c", "alt+enter", "d")
     assert composer(pilot).message == "a\nb\nc\nd"
@@ -166,9 +171,6 @@ async def write(pilot: Pilot[None], key: str) -> None:
     await idle(pilot)
     assert composer(pilot).message == ""
     assert states(pilot) == ["complete", "complete"]
-
-
-WHOLE.append(write)
 
 
 @checks("app.quit")
@@ -187,110 +189,3 @@ async def interrupt(pilot: Pilot[None], key: str) -> None:
     assert pilot.app.is_running
     await pilot.press(key)
     await until(pilot, lambda: not pilot.app.is_running)
-
-
-async def in_sessions(pilot: Pilot[None]) -> OptionList:
-    await pilot.press("ctrl+n")
-    await say(pilot, "second")
-    await pilot.press("ctrl+o")
-    await until(pilot, lambda: isinstance(pilot.app.screen, SessionsScreen))
-    await sees(pilot, "2 of 2")
-    return pilot.app.screen.query_one(OptionList)
-
-
-@checks("sessions.open")
-async def open_session(pilot: Pilot[None], key: str) -> None:
-    await in_sessions(pilot)
-    await pilot.press("down", "enter")
-    await sees(pilot, "You said: hello")
-    await say(pilot, "more")
-    assert states(pilot) == ["complete", "complete"]
-
-
-WHOLE.append(open_session)
-
-
-@checks("sessions.up", "sessions.down", "sessions.pageup", "sessions.pagedown")
-async def mark(pilot: Pilot[None], key: str) -> None:
-    marked = await in_sessions(pilot)
-    for wanted, at in (("pagedown", 1), ("up", 0), ("down", 1), ("pageup", 0)):
-        await pilot.press(wanted)
-        assert marked.highlighted == at
-
-
-WHOLE.append(mark)
-
-
-@checks("sessions.new")
-async def new_from_list(pilot: Pilot[None], key: str) -> None:
-    await in_sessions(pilot)
-    await pilot.press(key)
-    await until(pilot, lambda: not states(pilot) and isinstance(pilot.app.screen, ChatScreen))
-
-
-@checks("sessions.rename", "name.cancel")
-async def rename(pilot: Pilot[None], key: str) -> None:
-    await in_sessions(pilot)
-    for last in ("escape", "enter"):
-        await pilot.press("ctrl+r")
-        await until(pilot, lambda: isinstance(pilot.app.screen, NameScreen))
-        pilot.app.screen.query_one(Input).value = "A better name"
-        await pilot.press(last)
-        await until(pilot, lambda: isinstance(pilot.app.screen, SessionsScreen))
-        assert ("A better name" in shown(pilot)) is (last == "enter")
-
-
-WHOLE.append(rename)
-
-
-@checks("sessions.delete", "confirm.yes", "confirm.no")
-async def delete(pilot: Pilot[None], key: str) -> None:
-    await in_sessions(pilot)
-    for answer, left in (("escape", 2), ("n", 2), ("enter", 2), ("y", 1)):
-        await pilot.press("ctrl+d")
-        await until(pilot, lambda: isinstance(pilot.app.screen, ConfirmScreen))
-        await pilot.press(answer)
-        await until(pilot, lambda: isinstance(pilot.app.screen, SessionsScreen))
-        with Store.open(database_of(pilot), read_only=True) as store:
-            assert len(store.list_sessions()) == left
-    await pilot.press("escape")
-    assert states(pilot) == [], "the open session was the one deleted"
-
-
-WHOLE.append(delete)
-
-
-@checks("sessions.close")
-async def close_list(pilot: Pilot[None], key: str) -> None:
-    await in_sessions(pilot)
-    await pilot.press(*"hello")
-    await sees(pilot, "1 of 2")
-    await pilot.press(key)
-    await until(pilot, lambda: isinstance(pilot.app.screen, ChatScreen))
-
-
-@checks("help.close")
-async def close_help(pilot: Pilot[None], key: str) -> None:
-    await pilot.press("f1")
-    await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
-    await pilot.press(key)
-    await until(pilot, lambda: isinstance(pilot.app.screen, ChatScreen))
-
-
-@checks("help.up", "help.down", "help.pageup", "help.pagedown")
-async def scroll_help(pilot: Pilot[None], key: str) -> None:
-    await pilot.press("f1")
-    await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
-    view = pilot.app.screen.query("VerticalScroll").first()
-    for wanted, up in (("pagedown", False), ("up", True), ("down", False), ("pageup", True)):
-        before = view.scroll_y
-        await pilot.press(wanted)
-        await until(pilot, partial(changed, view, before))
-        assert (view.scroll_y < before) is up
-
-
-WHOLE.append(scroll_help)
-
-
-def changed(view: Widget, before: float) -> bool:
-    return view.scroll_y != before

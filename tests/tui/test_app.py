@@ -135,20 +135,20 @@ async def test_thoughts_are_folded_and_prefix_breaks_are_told(tmp_path: Path) ->
 async def test_only_the_last_turns_are_mounted_and_older_ones_come_at_the_top(tmp_path: Path) -> None:
     with Store.open(places(tmp_path).database) as store:
         session, leaf = store.create_session("m", "many"), None
-        for n in range(1, 1001):
+        for n in range(1, 101):
             _, answer = store.add_exchange(session.id, leaf, f"question {n}", n, "m")
             store.update_answer(
                 answer.id, text=f"answer {n}", thought="", ids=(), answer_start=0, status="complete"
             )
             leaf = answer.id
     async with make_app(tmp_path, "--hold", resume="last").run_test(size=SIZE) as pilot:
-        await sees(pilot, "answer 1000")
+        await sees(pilot, "answer 100")
         assert len(states(pilot)) == 40
         await pilot.press("ctrl+home")
         await until(pilot, lambda: len(states(pilot)) == 60)
-        await sees(pilot, "question 961")
+        await sees(pilot, "question 61")
         await pilot.press("ctrl+end")
-        await sees(pilot, "answer 1000")
+        await sees(pilot, "answer 100")
 
 
 async def test_the_view_follows_the_end_unless_scrolled_up(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from textual import events
 from textual.binding import Binding
 
+import tui.list_key_checks  # noqa: F401 (registers its checks)
 from chatkv.tui.screens.help import spoken
 from tui.driving import (
     chat_of,

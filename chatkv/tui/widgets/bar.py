@@ -14,9 +14,9 @@ def memory(used: float, reserved: float, budget: float, width: int) -> tuple[str
     """Used (to half a cell, and never invisible), reserved but unused, and free parts of a line of `width` cells."""
     if budget <= 0 or width <= 0:
         return "", "", "─" * max(0, width)
-    halves = min(2 * width, round(used / budget * width * 2))
+    halves = round(min(1.0, used / budget) * width * 2)
     if used > 0:
         halves = max(1, halves)
     solid = "━" * (halves // 2) + "╸" * (halves % 2)
-    held = min(width, max(len(solid), round(reserved / budget * width)))
+    held = min(width, max(len(solid), round(min(1.0, reserved / budget) * width)))
     return solid, "╍" * (held - len(solid)), "─" * (width - held)

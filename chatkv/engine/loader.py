@@ -140,8 +140,9 @@ class _Probe:
 @torch.inference_mode()
 def _checked(model: Any) -> tuple[str, _Probe]:
     """chatkv's attention if it gives the model's own logits on a continued prompt; else the first that does."""
-    n_tokens = sum(_PROBE_TOKENS)
-    ids = torch.arange(n_tokens, device=model.device)[None] % model.config.get_text_config().vocab_size
+    # Spread over the vocabulary: the first ids are control tokens, on which coarse dtypes say nothing of use.
+    spread = torch.arange(sum(_PROBE_TOKENS), device=model.device) * 7919 + 1009
+    ids = spread[None] % model.config.get_text_config().vocab_size
     chosen = model.config._attn_implementation
     model.set_attn_implementation("eager")
     expected = model(input_ids=ids, use_cache=False).logits[0, -1].float()

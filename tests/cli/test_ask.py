@@ -31,7 +31,9 @@ def test_json_holds_the_turn_and_sessions_go_on(run: Run) -> None:
     assert second["turn"] == 2
     assert second["prefilled"] > first["kv_tokens"]
     listed = [json.loads(line) for line in run("sessions", "--json").stdout.splitlines()]
-    assert [(one["id"], one["title"], one["n_messages"]) for one in listed] == [(first["session"], "hello", 4)]
+    assert [(one["id"], one["title"], one["n_messages"]) for one in listed] == [
+        (first["session"], "hello", 4)
+    ]
     shown = json.loads(run("sessions", "show", "last", "--json").stdout)
     assert [m["text"] for m in shown["messages"]] == ["hello", first["text"], "and", second["text"]]
     assert [t["decoded"] for t in shown["turns"]] == [6, 6]

@@ -80,12 +80,17 @@ def test_doctor_and_bench(run: Run, tmp_path: Path) -> None:
     assert findings["device"].startswith("cpu")
     script = tmp_path / "script.json"
     script.write_text(json.dumps({"system": "be kind", "turns": ["hello", "and", "the end"]}))
-    rows = [json.loads(line) for line in run("bench", "turns", "--file", str(script), "--reply", "5", "--json").stdout.splitlines()]
+    rows = [
+        json.loads(line)
+        for line in run("bench", "turns", "--file", str(script), "--reply", "5", "--json").stdout.splitlines()
+    ]
     totals = rows.pop()
     assert [row["turn"] for row in rows] == [1, 2, 3]
     assert [row["reused"] for row in rows] == [0, rows[0]["kv_tokens"], rows[1]["kv_tokens"]]
     assert totals["prefilled"] + totals["decoded"] == rows[-1]["kv_tokens"]
-    cold = run("bench", "turns", "--file", str(script), "--reply", "5", "--json", "--cold").stdout.splitlines()
+    cold = run(
+        "bench", "turns", "--file", str(script), "--reply", "5", "--json", "--cold"
+    ).stdout.splitlines()
     assert json.loads(cold[-1])["reused"] == 0
     assert json.loads(cold[-1])["prefilled"] > totals["prefilled"]
     script.write_text("[]")

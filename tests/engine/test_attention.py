@@ -44,7 +44,13 @@ def test_equals_plain_attention(
     storage = torch.randn(1, n_kv_heads, n_old + n_new + 5, 8 + value_dim)
     key, value = storage[:, :, : n_old + n_new, :8], storage[:, :, : n_old + n_new, 8:]
     mask = causal_mask(
-        1, n_new, n_old + n_new, n_old, local_size=window, mask_function=_rule(window), allow_is_causal_skip=True
+        1,
+        n_new,
+        n_old + n_new,
+        n_old,
+        local_size=window,
+        mask_function=_rule(window),
+        allow_is_causal_skip=True,
     )
     out, _ = attend(torch.nn.Module(), query, key, value, mask, sliding_window=window, softcap=softcap)
     expected = plain(query, key, value, window=window, softcap=softcap)
@@ -89,7 +95,9 @@ def test_old_keys_are_never_copied_or_repeated() -> None:
     """Peak memory of one decode step over a long cache stays far below one more copy of the keys."""
     key = torch.randn(1, 2, 20_000, 64)
     query = torch.randn(1, 8, 1, 64)
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True) as profile:
+    with torch.profiler.profile(
+        activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True
+    ) as profile:
         attend(torch.nn.Module(), query, key, key, None)
         attend(torch.nn.Module(), torch.randn(1, 8, 16, 64), key, key, None)
     largest = max(event.self_cpu_memory_usage for event in profile.key_averages())

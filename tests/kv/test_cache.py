@@ -14,7 +14,9 @@ from chatkv.kv.cache import KEPT_CHECKPOINTS, LiveCache
 def feed(model: Any, cache: LiveCache, start: int, ids: torch.Tensor) -> torch.Tensor:
     positions = torch.arange(start, start + ids.shape[1])[None]
     with torch.inference_mode():
-        logits: torch.Tensor = model(input_ids=ids, position_ids=positions, cache=cache, use_cache=True).logits
+        logits: torch.Tensor = model(
+            input_ids=ids, position_ids=positions, cache=cache, use_cache=True
+        ).logits
     return logits
 
 

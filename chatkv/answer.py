@@ -78,11 +78,12 @@ class GrowingAnswer:
 
     def _shown(self, pieces: Sequence[tuple[str, str]]) -> list[Event]:
         events: list[Event] = []
+        decoded = len(self._ids) - len(self.message.ids)
         for channel, text in pieces:
             if channel == "thought":
                 self._thought.append(text)
-                events.append(Thought(self.message.id, text))
+                events.append(Thought(self.message.id, text, decoded))
             else:
                 self._text.append(text)
-                events.append(Delta(self.message.id, text))
+                events.append(Delta(self.message.id, text, decoded))
         return events

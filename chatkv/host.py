@@ -12,23 +12,26 @@ from collections.abc import Callable
 from chatkv import models
 from chatkv.config import Config, changed
 from chatkv.engine.loader import LoadedModel, load_model
-from chatkv.errors import UsageError
+from chatkv.errors import ChatkvError, UsageError
 from chatkv.paths import Paths
 from chatkv.protocol import (
     Command,
     Continue,
     Edit,
+    Error,
     Event,
     Fork,
     Loading,
     New,
     Notice,
     Open,
+    PrefixBreak,
     Ready,
     Regenerate,
     Send,
     Set,
     Stats,
+    type_name,
 )
 from chatkv.runtime import Runtime, build_runtime
 from chatkv.session import Session
@@ -131,6 +134,8 @@ class Host:
                 raise UsageError(f"Cannot carry out {type(command).__name__} here.")
         for event in events:
             self._emit(event)
+            if isinstance(event, PrefixBreak | Error) and session.record is not None:
+                self.store.add_event(session.record.id, type_name(type(event)), dataclasses.asdict(event))
         self._claim()
 
     @property
@@ -140,8 +145,12 @@ class Host:
 
     def idle_step(self) -> None:
         """A moment of work that makes the next turn cheaper."""
-        for event in self.session.idle_step():
-            self._emit(event)
+        try:
+            for event in self.session.idle_step():
+                self._emit(event)
+        except ChatkvError as error:
+            self.session.rest()
+            self._emit(Notice(f"Idle work was given up: {error.message}", "warning"))
 
     def close(self) -> None:
         """Let go of session and database."""

@@ -185,6 +185,10 @@ class Session:
         engine.cache.give_back()
         yield self.runtime.kv_event()
 
+    def rest(self) -> None:
+        """No more idle work until the conversation moves on."""
+        self._unsettled = False
+
     # ── parts ────────────────────────────────────────────────────────────────────────────────────────────
 
     def _answer(

@@ -103,10 +103,10 @@ class RunningTurn:
             yield self._break(kept, shared, list(old_ids))
         engine.cache.reserve(len(prompt.ids))
         total = len(prompt.ids) - kept
-        yield Prefill(0, total)
+        yield Prefill(0, total, reused=self.reused, prefilled_early=self.early)
         for n_fed in self.runtime.prefiller.run(prompt, cancelled):
             self.prefilled += n_fed
-            yield Prefill(self.prefilled, total)
+            yield Prefill(self.prefilled, total, reused=self.reused, prefilled_early=self.early)
 
     def _decode(self, cancelled: Callable[[], bool]) -> Iterator[Event]:
         engine, answer = self.runtime.engine, self.order.answer

@@ -5,6 +5,7 @@ A reader thread takes commands as they come, so that `stop` reaches a running an
 
 from __future__ import annotations
 
+import gc
 import os
 import queue
 import signal
@@ -22,6 +23,7 @@ from chatkv.protocol import (
     Close,
     Closed,
     Command,
+    Edit,
     Error,
     Event,
     Send,
@@ -138,6 +140,8 @@ def _run(config: Config, paths: Paths, inbox: Inbox, emit: Emit) -> int:
     try:
         host = Host(config, paths, emit)
         host.load()
+        gc.collect()
+        gc.freeze()  # the model's objects live as long as the process: no collection need look at them again
     except ChatkvError as error:
         emit(Error(error.message, error.hint, "load"))
         emit(Closed())
@@ -161,7 +165,7 @@ def _carry_out(
     host: Host, command: Command | ChatkvError, inbox: Inbox, received_at: float, emit: Emit
 ) -> None:
     name = "" if isinstance(command, ChatkvError) else type_name(type(command))
-    text = command.text if isinstance(command, Send) else ""
+    text = command.text if isinstance(command, Send | Edit) else ""
     try:
         if isinstance(command, ChatkvError):
             raise command

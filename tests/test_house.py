@@ -137,3 +137,15 @@ def test_the_architecture_page_names_every_room_and_no_other() -> None:
 
 def test_the_readme_is_one_page() -> None:
     assert (ROOT / "README.md").read_text(encoding="utf-8").count("\n") <= 120
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "command", [["ruff", "check"], ["ruff", "format", "--check"], ["mypy"]], ids=" ".join
+)
+def test_lint_format_and_types(command: list[str], tmp_path: Path) -> None:
+    caches = ["--cache-dir", str(tmp_path)] if command == ["mypy"] else ["--no-cache"]
+    done = subprocess.run(
+        [sys.executable, "-m", *command, *caches], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -70,7 +70,10 @@ def _machine(settings: Settings) -> Iterator[tuple[str, str]]:
     yield "memory", f"{devices.free_bytes(device) / 2**30:.1f} GiB free for the model and its KV"
     yield "threads", f"{config.load.threads or machine.physical_cores} of {psutil.cpu_count()} processors"
     if device == "cpu" and not machine.cpu_bf16:
-        yield "speed", "no bfloat16 arithmetic in this CPU: prompts are read in float32, answers written from bfloat16"
+        yield (
+            "speed",
+            "no bfloat16 arithmetic in this CPU: prompts are read in float32, answers written from bfloat16",
+        )
     load = psutil.cpu_percent(interval=0.2)
     if load > 50:
         yield (

@@ -89,7 +89,12 @@ def attend(
 
 
 def attend_wide(
-    module: torch.nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **kwargs: Any
+    module: torch.nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    **kwargs: Any,
 ) -> tuple[Tensor, None]:
     """`attend`, in float32 for more than a few queries."""
     if query.shape[2] <= NARROW_ROWS:

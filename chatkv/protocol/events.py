@@ -59,27 +59,34 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class Prefill:
-    """`done` of `total` tokens that this turn must prefill are in the KV; `early` = idle work, not a turn."""
+    """`done` of `total` tokens that this turn must prefill are in the KV; `early` = idle work, not a turn.
+
+    Of a turn, `reused` and `prefilled_early` say how many tokens of its prompt were there before.
+    """
 
     done: int
     total: int
     early: bool = False
+    reused: int = 0
+    prefilled_early: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """More text of answer `message_id`."""
+    """More text of answer `message_id`. `decoded`: tokens sampled so far in this turn."""
 
     message_id: int
     text: str
+    decoded: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Thought:
-    """More text that the model thinks before answer `message_id`."""
+    """More text that the model thinks before answer `message_id`. `decoded` as in `delta`."""
 
     message_id: int
     text: str
+    decoded: int = 0
 
 
 @dataclass(frozen=True, slots=True)

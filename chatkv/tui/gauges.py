@@ -1,6 +1,6 @@
 """What the memory sidebar shows, kept up to date from protocol events: one frozen `Gauges` at any moment.
 
-Plain Python. Final figures are the worker's own; while a turn runs, text events stand for tokens, and are marked so.
+Plain Python. Every count is the worker's own; only TTFT and tok/s of a running turn are timed here, and are marked so.
 """
 
 from __future__ import annotations
@@ -109,8 +109,8 @@ class Meter:
                 self.gauges = replace(before, phase="prefill", current=current, prefill=None)
             case Prefill(early=False):
                 self._on_prefill(event)
-            case Delta() | Thought():
-                self._on_text()
+            case Delta(decoded=decoded) | Thought(decoded=decoded):
+                self._on_text(decoded)
             case Turn():
                 self._on_turn(event)
             case Error() if before.phase in ("prefill", "decode"):
@@ -120,21 +120,26 @@ class Meter:
     def _on_prefill(self, event: Prefill) -> None:
         current = self._live()
         added = event.done - current.prefilled
-        current = replace(current, prefilled=event.done, kv_tokens=current.kv_tokens + added)
+        current = replace(
+            current,
+            reused=event.reused,
+            early=event.prefilled_early,
+            prefilled=event.done,
+            kv_tokens=current.kv_tokens + added,
+        )
         self.gauges = replace(self.gauges, phase="prefill", prefill=event, current=current)
 
-    def _on_text(self) -> None:
+    def _on_text(self, decoded: int) -> None:
         now, current = self._clock(), self._live()
         if self._first_at is None:
             self._first_at = now
-        decoded = current.decoded + 1
         tpot_s = (now - self._first_at) / (decoded - 1) if decoded > 1 else None
         current = replace(
             current,
             decoded=decoded,
             ttft_s=self._first_at - self._asked_at,
             tpot_s=tpot_s,
-            kv_tokens=current.kv_tokens + 1,
+            kv_tokens=current.kv_tokens + decoded - current.decoded,
         )
         self.gauges = replace(self.gauges, phase="decode", prefill=None, current=current)
 

@@ -105,8 +105,8 @@ def test_logits_that_are_not_numbers_end_the_turn_and_the_next_one_works(kind: s
 
 def test_a_model_that_stores_nothing_is_refused() -> None:
     engine = LocalEngine(tiny_loaded("llama"))
-    layer = engine.cache.layers[0]
-    layer.update = lambda keys, values, *a, **k: (keys, values)
+    first: Any = engine.cache.layers[0]
+    first.update = lambda keys, values, *a, **k: (keys, values)
     with pytest.raises(EngineError, match="did not store"):
         engine.feed([5, 6], "user", 1)
     assert len(engine.ledger) == 0

@@ -170,7 +170,7 @@ class FakeWorker:
         message = self.store.message(self.leaf)
         assert message.parent_id is not None
         say(Accepted(message.turn, message.parent_id, message.id, ""))
-        say(Delta(message.id, " and the end."))
+        say(Delta(message.id, " and the end.", 4))
         self.end(message.parent_id, message.id, message.turn, message.text + " and the end.", "stop", 1, 4)
 
     def answer(self, text: str, user_id: int, answer_id: int, turn: int, again: str = "") -> bool:
@@ -195,7 +195,7 @@ class FakeWorker:
         finish: Finish = "stop"
         for n, piece in enumerate(pieces):
             written += piece
-            say(Delta(answer_id, piece))
+            say(Delta(answer_id, piece, n + 1))
             if n == len(pieces) // 2:
                 self.store.update_answer(
                     answer_id, text=written, thought=thought, ids=(), answer_start=0, status="streaming"

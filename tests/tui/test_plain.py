@@ -189,14 +189,14 @@ def test_gauges_follow_a_turn() -> None:
     meter.ask()
     meter.on_event(Accepted(1, 1, 2, "hi"))
     clock.now_s += 0.5
-    meter.on_event(Prefill(6, 9))
+    meter.on_event(Prefill(6, 9, reused=4, prefilled_early=2))
     assert (phase_of(meter), meter.gauges.current) == (
         "prefill",
-        TurnRow(1, prefilled=6, kv_tokens=6, live=True),
+        TurnRow(1, 4, 2, prefilled=6, kv_tokens=6, live=True),
     )
     meter.on_event(Prefill(9, 9))
-    for _ in range(3):
-        meter.on_event(Delta(2, "x"))
+    for n in (1, 2, 3):
+        meter.on_event(Delta(2, "x", n))
         clock.now_s += 0.1
     current = meter.gauges.current
     assert current is not None

@@ -11,7 +11,6 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.nn import functional as F
-from torch.nn.attention.bias import causal_lower_right
 from transformers import AttentionInterface
 from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 
@@ -144,6 +143,8 @@ def _continued(query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tenso
     """Prefill on a cache: causal, aligned to the last key."""
     heads, q_length = query.shape[1:3]
     if query.is_cuda:
+        from torch.nn.attention.bias import causal_lower_right  # loads torch's compiler: seconds on a small machine
+
         bias: Any = causal_lower_right(q_length, key.shape[2])
         return F.scaled_dot_product_attention(
             query, key, value, attn_mask=bias, scale=scale, enable_gqa=key.shape[1] != heads

@@ -121,8 +121,11 @@ def tiny_loaded(kind: str) -> LoadedModel:
     return loaded_from(tiny_model(kind), tiny_tokenizer(), name=f"tiny-{kind}", device="cpu")
 
 
-def save_tiny(kind: str, folder: Path) -> Path:
-    """Write the model as a Hugging Face folder, the way a person would have it on disk."""
-    tiny_model(kind).save_pretrained(folder)
+def save_tiny(kind: str, folder: Path, *, endless: bool = False) -> Path:
+    """Write the model as a Hugging Face folder, as a person would have it. `endless`: it never ends an answer."""
+    weights = {name: tensor.clone() for name, tensor in tiny_model(kind).state_dict().items()}
+    if endless:
+        weights["lm_head.weight"][[0, 2]] = 0.0
+    tiny_model(kind).save_pretrained(folder, state_dict=weights)
     tiny_tokenizer().save_pretrained(folder)
     return folder

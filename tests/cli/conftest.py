@@ -15,7 +15,7 @@ from tiny import save_tiny
 
 @pytest.fixture(scope="session")
 def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_tiny("llama", tmp_path_factory.mktemp("models") / "tiny-llama")
+    return save_tiny("llama", tmp_path_factory.mktemp("models") / "tiny-llama", endless=True)
 
 
 @pytest.fixture
@@ -25,6 +25,7 @@ def environment(tmp_path: Path, tiny_folder: Path) -> dict[str, str]:
         "CHATKV_HOME": str(tmp_path / "home"),
         "CHATKV_MODEL": str(tiny_folder),
         "CHATKV_SAMPLING_TEMPERATURE": "0",
+        "CHATKV_LOAD_DTYPE": "float32",
         "CHATKV_LOAD_THREADS": "1",
         "HF_HUB_OFFLINE": "1",
     }

@@ -117,8 +117,15 @@ def _start(settings: Settings, resume: str | None) -> None:
         raise UsageError(
             "The app needs a terminal, and its output goes to a file or pipe.", 'Use `chatkv ask "…"`.'
         )
-    from chatkv.tui import run_app
-
+    sys.stdout.write(
+        "chatkv …"
+    )  # the app's own first frame needs Textual, which a slow machine loads in a second
+    sys.stdout.flush()
+    try:
+        from chatkv.tui import run_app
+    finally:
+        sys.stdout.write("\r\x1b[K")
+        sys.stdout.flush()
     run_app(config, paths, resume, settings.overrides)
 
 

@@ -143,7 +143,9 @@ def _continued(query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tenso
     """Prefill on a cache: causal, aligned to the last key."""
     heads, q_length = query.shape[1:3]
     if query.is_cuda:
-        from torch.nn.attention.bias import causal_lower_right  # loads torch's compiler: seconds on a small machine
+        from torch.nn.attention.bias import (
+            causal_lower_right,
+        )  # loads torch's compiler: seconds on a small machine
 
         bias: Any = causal_lower_right(q_length, key.shape[2])
         return F.scaled_dot_product_attention(

@@ -13,6 +13,7 @@ from textual.binding import Binding, BindingType
 
 from chatkv.client import WorkerClient
 from chatkv.config import Config
+from chatkv.errors import WorkerError
 from chatkv.paths import Paths
 from chatkv.tui.commands import ChatCommands
 from chatkv.tui.desk import Desk
@@ -182,4 +183,9 @@ def run_app(
     the worker process needs too.
     """
     argv = usual_worker_argv(config, paths, overrides or {})
-    ChatkvApp(config, paths, open_session=resume, worker_argv=argv).run()
+    app = ChatkvApp(config, paths, open_session=resume, worker_argv=argv)
+    app.run()
+    if app.return_code:
+        raise WorkerError(
+            "The app stopped on an error of its own.", "Your conversation is saved: `chatkv -r`."
+        )

@@ -174,7 +174,7 @@ async def test_resizing_loses_nothing(tmp_path: Path) -> None:
         await ready(pilot)
         await say(pilot, "a sentence that must survive")
         composer(pilot).put("half a thought")
-        for size in ((40, 12), (300, 80), (20, 8), SIZE):
+        for size in ((40, 12), (300, 80), (140, 40), (45, 14), (140, 40), (24, 5), (110, 32)):
             await pilot.resize_terminal(*size)
             await pilot.pause()
         await sees(pilot, "You said: a sentence that must survive")

@@ -22,8 +22,8 @@ from chatkv.tui.widgets.gauge_line import GaugeLine
 from chatkv.tui.widgets.sidebar import Sidebar
 from chatkv.tui.widgets.transcript import Transcript
 
-_GAUGES_S = 0.1
-"""Figures move at most ten times a second; more is a blur."""
+_GAUGES_S = 0.25
+"""Figures move at most four times a second; more is a blur, and drawing takes time from decoding."""
 
 
 def _key(keys: str, action: str, label: str, meaning: str, *, show: bool = False) -> Binding:

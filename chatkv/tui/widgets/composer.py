@@ -7,6 +7,7 @@ from typing import ClassVar
 from rich.text import Text
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.strip import Strip
 from textual.widgets import TextArea
 
 from chatkv.tui import units
@@ -40,6 +41,12 @@ class Composer(TextArea):
             tab_behavior="focus",
         )
         self._pastes = Pastes()
+
+    def render_line(self, y: int) -> Strip:
+        """Nothing where there are no columns: a shrinking terminal passes through that, and Textual cannot wrap to it."""
+        if self.content_size.width < 1:
+            return Strip.blank(self.size.width, self.rich_style)
+        return super().render_line(y)
 
     @property
     def message(self) -> str:

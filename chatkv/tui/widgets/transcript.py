@@ -14,7 +14,7 @@ from chatkv.tui.widgets.turn import TurnView
 
 _FIRST_TURNS = 40
 _MORE_TURNS = 20
-_FRAME_S = 1 / 30
+_FRAME_S = 1 / 15
 _EMPTY = "What is on your mind?"
 
 
@@ -30,7 +30,7 @@ class Transcript(VerticalScroll, can_focus=False):
         self._empty = Static(Content(_EMPTY), classes="empty")
 
     def on_mount(self) -> None:
-        """Follow the end; draw text at most 30 times a second."""
+        """Follow the end; draw text at most 15 times a second."""
         self.anchor()
         self.set_interval(_FRAME_S, self._flush)
         self.mount(self._empty)

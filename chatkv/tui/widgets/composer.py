@@ -43,7 +43,7 @@ class Composer(TextArea):
         self._pastes = Pastes()
 
     def render_line(self, y: int) -> Strip:
-        """Nothing where there are no columns: a shrinking terminal passes through that, and Textual cannot wrap to it."""
+        """Nothing where there are no columns: a shrinking terminal passes there, and Textual cannot wrap to it."""
         if self.content_size.width < 1:
             return Strip.blank(self.size.width, self.rich_style)
         return super().render_line(y)

@@ -14,7 +14,7 @@ from chatkv.protocol import Accepted, Event, Opened, Prefill
 from chatkv.runtime import Runtime
 from chatkv.store import MessageRecord, SessionRecord, Store, TurnRecord
 from chatkv.tokens import Message, Rendered, Segment
-from chatkv.turn import Order, RunningTurn
+from chatkv.turn import Order, RunningTurn, prefix_break
 
 _TITLE_CHARS = 60
 _CUT = ("length", "stopped", "partial", "error")
@@ -35,6 +35,7 @@ class Session:
         self._path = store.path(record.leaf_id) if record and record.leaf_id is not None else []
         self._stable: Rendered | None = None
         self._unsettled = True
+        self._confirmed = 0
 
     @property
     def leaf(self) -> MessageRecord | None:
@@ -51,8 +52,9 @@ class Session:
 
     def adopt(self, runtime: Runtime) -> None:
         """Go on with changed settings; the KV is compared with what they render, not assumed."""
-        self.runtime = runtime
+        confirmed, self.runtime = self._confirmed, runtime
         self._follow(self._path)
+        self._confirmed = confirmed
 
     # ── turns ────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -170,10 +172,13 @@ class Session:
 
     def idle_step(self) -> Iterator[Event]:
         """Canonicalize for a moment: cut the KV to the stable prefix, prefill what it lacks of it."""
+        engine = self.runtime.engine
         if self._stable is None:
             self._stable = self.runtime.chat.stable_prefix(self._messages())
+            kept = self.runtime.prefiller.reachable(self._stable.ids)
+            if kept < min(self._confirmed, len(self._stable.ids) - 1):
+                yield prefix_break(self.runtime, self._stable.ids, kept=kept, expected=self._confirmed)
             return
-        engine = self.runtime.engine
         if len(self._stable.ids) > engine.limit_tokens:
             self._unsettled = False
             return
@@ -181,7 +186,7 @@ class Session:
         if n_fed:
             yield Prefill(len(engine.ledger), len(self._stable.ids), early=True)
             return
-        self._unsettled = False
+        self._unsettled, self._confirmed = False, len(self._stable.ids)
         engine.cache.give_back()
         yield self.runtime.kv_event()
 
@@ -218,7 +223,7 @@ class Session:
 
     def _follow(self, path: list[MessageRecord]) -> None:
         """Make `path` the branch in use; the KV is settled to it when idle."""
-        self._path, self._stable, self._unsettled = path, None, True
+        self._path, self._stable, self._unsettled, self._confirmed = path, None, True, 0
 
     def _save_turn(self, running: RunningTurn, total_s: float) -> None:
         event, record = running.result(), self._existing_record()
@@ -243,12 +248,12 @@ class Session:
         return prompt
 
     def _expected_prefix(self, prompt: Rendered) -> int:
-        """How many tokens of the KV belong to turns that this prompt goes on from, and should still be valid."""
+        """How many tokens this prompt should find in the KV: those that were settled, and what earlier turns share."""
         ledger = self.runtime.engine.ledger
         if not self._path or ledger.shared(prompt.ids) >= len(ledger):
             return 0
         stable = self._stable or self.runtime.chat.stable_prefix(self._messages())
-        return ledger.shared(stable.ids)
+        return max(self._confirmed, ledger.shared(stable.ids))
 
     def _messages(self, path: list[MessageRecord] | None = None) -> list[Message]:
         system = [Message("system", self._system)] if self._system else []

@@ -6,7 +6,7 @@ Counts come from the calls themselves: the prefiller reports what it fed, the de
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from chatkv.answer import GrowingAnswer
@@ -94,13 +94,13 @@ class RunningTurn:
 
     def _prefill(self, cancelled: Callable[[], bool]) -> Iterator[Event]:
         engine, prompt = self.runtime.engine, self.order.prompt
-        shared = engine.ledger.shared(prompt.ids)
-        old_ids = engine.ledger.ids[shared : shared + _SHOWN_TOKENS]
-        kept = self.runtime.prefiller.match(prompt.ids)
+        expected = min(self.order.expected, len(prompt.ids) - 1)
+        kept = self.runtime.prefiller.reachable(prompt.ids)
+        if kept < expected:
+            yield prefix_break(self.runtime, prompt.ids, kept=kept, expected=expected)
+        self.runtime.prefiller.match(prompt.ids)
         self.reused = min(kept, engine.ledger.low)
         self.early = kept - self.reused
-        if kept < min(self.order.expected, len(prompt.ids) - 1):
-            yield self._break(kept, shared, list(old_ids))
         engine.cache.reserve(len(prompt.ids))
         total = len(prompt.ids) - kept
         yield Prefill(0, total, reused=self.reused, prefilled_early=self.early)
@@ -144,14 +144,19 @@ class RunningTurn:
         if self._first_at is None:
             self._first_at = self._kv_at = self._last_at
 
-    def _break(self, kept: int, shared: int, old_ids: list[int]) -> PrefixBreak:
-        codec, ids = self.runtime.codec, self.order.prompt.ids
-        lost = min(self.order.expected, len(ids) - 1) - kept
-        if kept < shared:
-            reason = "the layers of this model can only go back to a checkpoint"
-            if self.runtime.engine.cache.rollback == "rebuild":
-                reason = "the layers of this model cannot go back at all"
-        else:
-            reason = "the chat template rewrote an earlier part of the conversation"
-        found = codec.decode(ids[shared : shared + _SHOWN_TOKENS])
-        return PrefixBreak(kept, codec.decode(old_ids), found, lost, reason)
+
+def prefix_break(runtime: Runtime, ids: Sequence[int], *, kept: int, expected: int) -> PrefixBreak:
+    """The event for a KV that keeps `kept` tokens where `expected` should have been those of `ids`.
+
+    Call it before the KV is cut: it quotes what the ledger holds there.
+    """
+    ledger = runtime.engine.ledger
+    shared = ledger.shared(ids)
+    reason = "an earlier part of the conversation is rendered differently now"
+    if kept < shared:
+        reason = "the layers of this model can only go back to a checkpoint"
+        if runtime.engine.cache.rollback == "rebuild":
+            reason = "the layers of this model cannot go back at all"
+    was = runtime.codec.decode(ledger.ids[shared : shared + _SHOWN_TOKENS])
+    found = runtime.codec.decode(ids[shared : shared + _SHOWN_TOKENS])
+    return PrefixBreak(kept, was, found, expected - kept, reason)

@@ -39,6 +39,10 @@ class LocalEngine:
         self.limit_tokens = min(n_tokens, self.loaded.context_tokens)
         self.cache.limit(self.limit_tokens)
 
+    def nearest(self, n_tokens: int) -> int:
+        """The length that `rewind(n_tokens)` would leave."""
+        return n_tokens if n_tokens >= len(self.ledger) else self.cache.nearest(n_tokens)
+
     def rewind(self, n_tokens: int) -> int:
         """Cut ledger and cache to `n_tokens`, or to the nearest shorter length the layers can go back to."""
         if n_tokens < len(self.ledger):

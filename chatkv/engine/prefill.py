@@ -18,6 +18,10 @@ class Prefiller:
         self.engine = engine
         self.chunk = chunk
 
+    def reachable(self, ids: Sequence[int]) -> int:
+        """How much of the KV `match` would keep."""
+        return self.engine.nearest(min(self.engine.ledger.shared(ids), len(ids) - 1))
+
     def match(self, ids: Sequence[int]) -> int:
         """Cut the KV to its common prefix with `ids` (at most all but one) and return the length kept."""
         return self.engine.rewind(min(self.engine.ledger.shared(ids), len(ids) - 1))

@@ -36,6 +36,12 @@ class LiveCache(Cache):
         self.rollback = self._rollback_kind()
         self._checkpoints: dict[int, list[StateSnapshot]] = {}
 
+    def nearest(self, n_tokens: int) -> int:
+        """The length that `truncate(n_tokens)` would leave."""
+        if self.rollback == "checkpoint":
+            return max((at for at in self._checkpoints if at <= n_tokens), default=0)
+        return n_tokens if self.rollback == "cut" else 0
+
     @torch.inference_mode()
     def truncate(self, n_tokens: int) -> int:
         """Go back to `n_tokens`, or to the longest shorter length that every layer can reach; return that length.
@@ -45,12 +51,10 @@ class LiveCache(Cache):
         lengths = self.lengths()
         if lengths and max(lengths) == min(lengths) == n_tokens and self.rollback == "cut":
             return n_tokens
-        kept = n_tokens
+        kept = self.nearest(n_tokens)
         if self.rollback == "checkpoint":
-            kept = max((at for at in self._checkpoints if at <= n_tokens), default=0)
             self._restore(kept)
         elif self.rollback == "rebuild":
-            kept = 0
             self._rebuild()
         for layer in self.layers:
             if isinstance(layer, GrowingLayer):

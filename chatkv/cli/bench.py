@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from chatkv.cli.main import Settings
+    from chatkv.cli.settings import Settings
 
 _COLUMNS = ("turn", "reused", "prefilled_early", "prefilled", "decoded", "ttft_s", "tpot_s", "kv_tokens")
 

@@ -11,7 +11,7 @@ import click
 from chatkv.errors import ConfigError
 
 if TYPE_CHECKING:
-    from chatkv.cli.main import Settings
+    from chatkv.cli.settings import Settings
 
 
 @click.group("config")

@@ -13,7 +13,7 @@ import click
 from chatkv.errors import ChatkvError
 
 if TYPE_CHECKING:
-    from chatkv.cli.main import Settings
+    from chatkv.cli.settings import Settings
 
 _LIBRARIES = ("torch", "transformers", "textual", "sqlite-utils", "tiktoken", "bitsandbytes")
 

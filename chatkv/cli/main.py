@@ -3,36 +3,13 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from chatkv import __version__
+from chatkv.cli.settings import Settings
 from chatkv.errors import ChatkvError, ConfigError, UsageError
-
-if TYPE_CHECKING:
-    from chatkv.config import Config
-    from chatkv.paths import Paths
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What was typed before the command's name; `config()` reads all layers."""
-
-    overrides: dict[str, Any]
-
-    def config(self) -> Config:
-        """Defaults < file < environment < what was typed."""
-        from chatkv.config import load_config
-
-        return load_config(self.overrides)
-
-    def paths(self) -> Paths:
-        """Where this run's files live."""
-        from chatkv.paths import locate
-
-        return locate()
 
 
 class _Group(click.Group):

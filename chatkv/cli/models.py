@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from chatkv.cli.main import Settings
+    from chatkv.cli.settings import Settings
     from chatkv.models import Progress
 
 

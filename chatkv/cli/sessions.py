@@ -14,7 +14,7 @@ import click
 from chatkv.errors import UsageError
 
 if TYPE_CHECKING:
-    from chatkv.cli.main import Settings
+    from chatkv.cli.settings import Settings
     from chatkv.store import Store
 
 

@@ -3,5 +3,5 @@
 import os
 
 # Threads that spin for work steal the processor from whoever has it: with another busy program around, decoding
-# was several times slower. A short spin costs nothing measurable on an idle machine. Read once, when torch loads.
+# took more than twice as long. A short spin costs little on an idle machine. Read once, when torch loads.
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")

@@ -218,7 +218,7 @@ def test_fields_with_defaults_may_be_left_out() -> None:
 def test_events_ignore_fields_they_do_not_know() -> None:
     later = {**json.loads(to_json(Delta(1, "x"))), "colour": "red"}
     assert event_from_json(json.dumps(later)) == Delta(1, "x")
-    segment = {"kind": "user", "turn": 1, "tokens": 3, "tier": "E1", "heat": 0.5}
+    segment = {"kind": "user", "turn": 1, "tokens": 3, "tier": "E1", "colour": "red"}
     kv = {**json.loads(to_json(Kv(3, 1, 2, 3, 4))), "segments": [segment]}
     assert event_from_json(json.dumps(kv)) == Kv(3, 1, 2, 3, 4, (KvSegment("user", 1, 3, "E1"),))
 

@@ -6,6 +6,10 @@ Says what each means; how it is carried out is the worker's business.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
+
+Overlong = Literal["refuse", "head"]
+"""What to do with a message that cannot fit: say so, or send as much of its beginning as fits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,9 +21,13 @@ class Open:
 
 @dataclass(frozen=True, slots=True)
 class New:
-    """Start a new session. It is stored when its first message is. `system` None = the configured prompt."""
+    """Start a new session. It is stored when its first message is. `system` None = the configured prompt.
+
+    `carry`: its system part carries a summary of the session that was open, and the two are linked.
+    """
 
     system: str | None = None
+    carry: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +36,7 @@ class Send:
 
     text: str
     max_new_tokens: int | None = None
+    overlong: Overlong = "refuse"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +74,50 @@ class Fork:
 
 
 @dataclass(frozen=True, slots=True)
+class Compact:
+    """Summarize and archive old turns now. `instructions`: what the summary should pay attention to."""
+
+    instructions: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Show the summary in force (`summarized`). `text` replaces it; `undo` takes the newest change back."""
+
+    text: str | None = None
+    undo: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """Keep turn `turn` of this branch verbatim, whatever is compacted."""
+
+    turn: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unpin:
+    """Let turn `turn` be compacted again."""
+
+    turn: int
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """Look `words` up in the archive of this conversation. What is found goes along with the next message."""
+
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """Keep `text` as a document of this conversation: never in the context whole, recalled in passages."""
+
+    text: str
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Set:
     """Change setting `key` (dotted, from `config.toml`) for this process, e.g. `sampling.temperature`."""
 
@@ -82,4 +135,22 @@ class Close:
     """End: the running answer is stopped and saved, then the process leaves."""
 
 
-Command = Open | New | Send | Stop | Regenerate | Continue | Edit | Fork | Set | Stats | Close
+Command = (
+    Open
+    | New
+    | Send
+    | Stop
+    | Regenerate
+    | Continue
+    | Edit
+    | Fork
+    | Compact
+    | Summary
+    | Pin
+    | Unpin
+    | Recall
+    | Keep
+    | Set
+    | Stats
+    | Close
+)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from chatkv.protocol.memory import Compaction, Kept, Marks, Recalled, Summarized
+
 Finish = Literal["stop", "length", "cancelled", "error", "context"]
 """Why a turn ended: end token or stop string; token limit; the user; a failure; context or budget full."""
 
@@ -115,17 +117,26 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class KvSegment:
-    """A run of ledger tokens with one owner. `kind`: system, user, thought, answer or wrapper."""
+    """A run of ledger tokens with one owner. `kind`: system, summary, user, thought, answer or wrapper.
+
+    `tier` is its exactness. `heat`: share of attention that recent questions paid to its turn, 0 to 1.
+    """
 
     kind: str
     turn: int
     tokens: int
     tier: str = "E0"
+    heat: float = 0.0
+    pinned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Kv:
-    """The state of the KV cache, read from the tensors themselves."""
+    """The state of the KV cache, read from the tensors themselves.
+
+    `limit_tokens` is what budget and context allow; the marks are in tokens. `second_bytes` are those of the
+    part that is being built beside the live one; they lie inside the reserved ones.
+    """
 
     tokens: int
     used_bytes: int
@@ -133,6 +144,15 @@ class Kv:
     budget_bytes: int
     context_tokens: int
     segments: tuple[KvSegment, ...] = ()
+    limit_tokens: int = 0
+    soft_tokens: int = 0
+    hard_tokens: int = 0
+    target_tokens: int = 0
+    second_bytes: int = 0
+    weights_bytes: int = 0
+    scratch_bytes: int = 0
+    slack_bytes: int = 0
+    rss_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +183,8 @@ class Error:
     command: str = ""
     text: str = ""
     """Text the person typed that was not taken, to give back to them."""
+    choices: tuple[str, ...] = ()
+    """What could be done with the text instead: `head` (send its beginning), `document` (`keep` it)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +202,11 @@ Event = (
     | Thought
     | Turn
     | Kv
+    | Compaction
+    | Summarized
+    | Marks
+    | Recalled
+    | Kept
     | PrefixBreak
     | Notice
     | Error

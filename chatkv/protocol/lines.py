@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
 import json
 import re
 import typing
@@ -15,7 +16,7 @@ from typing import Any
 
 from chatkv.errors import UsageError
 from chatkv.protocol.commands import Command
-from chatkv.protocol.events import Event, Kv, KvSegment
+from chatkv.protocol.events import Event
 
 _SHOWN_CHARS = 60
 
@@ -71,11 +72,23 @@ def event_from_json(line: str) -> Event | None:
     kind = _EVENTS.get(table["type"])
     if kind is None or _missing(kind, table):
         return None
-    values = _known_fields(kind, table)
-    if kind is Kv:
-        runs = values.get("segments", ())
-        values["segments"] = tuple(KvSegment(**_known_fields(KvSegment, run)) for run in runs)
+    values = {key: _restored(value, _hints(kind)[key]) for key, value in _known_fields(kind, table).items()}
     return typing.cast(Event, kind(**values))
+
+
+@functools.cache
+def _hints(kind: type) -> dict[str, Any]:
+    return typing.get_type_hints(kind)
+
+
+def _restored(value: Any, hint: Any) -> Any:
+    """JSON's lists as the tuples that they were, of dataclasses where `hint` says so."""
+    if not isinstance(value, list):
+        return value
+    item: Any = typing.get_args(hint)[0]
+    if item is str or item is int:
+        return tuple(value)
+    return tuple(item(**_known_fields(item, run)) for run in value)
 
 
 def _command_parts(line: str) -> tuple[str, dict[str, Any]]:
@@ -105,11 +118,15 @@ def _missing(kind: Any, table: Mapping[str, Any]) -> list[str]:
 
 
 def _fits(value: Any, hint: Any) -> bool:
+    if typing.get_origin(hint) is typing.Literal:
+        return value in typing.get_args(hint)
     allowed = typing.get_args(hint) or (hint,)
     return type(value) in allowed or (type(value) is int and float in allowed)
 
 
 def _spoken(hint: Any) -> str:
+    if typing.get_origin(hint) is typing.Literal:
+        return " or ".join(f'"{option}"' for option in typing.get_args(hint))
     return " or ".join(_SPOKEN[option] for option in typing.get_args(hint) or (hint,))
 
 

@@ -20,7 +20,7 @@ from chatkv.paths import private_folder
 from chatkv.store.failures import explained
 from chatkv.store.values import encode
 
-VERSION = 1
+VERSION = 2
 """Number of migrations in `schema`: `user_version` of a current file."""
 
 APPLICATION_ID = 0x63686B76  # "chkv" in the file's header: tells our file from another program's

@@ -33,6 +33,8 @@ class SessionRecord:
     """When a message was last added or an answer last ended."""
     n_messages: int
     """Messages on all branches."""
+    carried_from: str | None = None
+    """The session whose summary this one began with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,49 @@ class MessageRecord:
     """Number of the turn on its branch, from 1."""
     model: str
     created_at: float
+    recalled: str = ""
+    """What the archive gave for a user message: it stands in front of `text` in the prompt."""
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryRecord:
+    """What stands for the older turns of a branch in the context."""
+
+    id: int
+    session_id: str
+    upto_id: int
+    """The last message that it stands for; it is in force on branches that hold this message."""
+    kept: tuple[int, ...]
+    """User messages before it that stayed verbatim."""
+    text: str
+    """Empty where turns went without a summary."""
+    origin: str
+    """`model`, `extract`, `none`, or `edited`."""
+    edited: str
+    """What a person wrote into it: later summaries keep it word for word."""
+    created_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRecord:
+    """A text that was too long for the context, kept to be recalled from."""
+
+    id: int
+    session_id: str
+    name: str
+    n_chars: int
+    n_passages: int
+    created_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class PassageRecord:
+    """One piece of a document."""
+
+    id: int
+    document_id: int
+    name: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The tables, as migrations that are only ever added to: version 1 stays as it is for good.
+"""The tables, as migrations that are only ever added to: a version stays as it is for good.
 
 Knows nothing of what is stored in them. A later change is a new migration below the last one, and
 `database.VERSION` counts it.
@@ -18,6 +18,13 @@ def v1(db: Database) -> None:
     No CHECK lists the allowed statuses or kinds, since widening a CHECK means rebuilding the table.
     """
     for statement in _V1:
+        db.execute(statement)
+
+
+@migrations()
+def v2(db: Database) -> None:
+    """What memory needs: summaries, pins, documents, the archive's passages, recalled text, linked sessions."""
+    for statement in _V2:
         db.execute(statement)
 
 
@@ -90,4 +97,47 @@ _V1 = (
         owner TEXT NOT NULL,
         claimed_at REAL NOT NULL
     )""",
+)
+
+# A summary stands for the branch up to message `upto_id`: on a branch without that message it is not in force.
+# `kept` lists the user messages before it that stayed verbatim, as JSON. `undone` rows stay for the record.
+_V2 = (
+    "ALTER TABLE messages ADD COLUMN recalled TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE sessions ADD COLUMN carried_from TEXT REFERENCES sessions (id)",
+    "CREATE INDEX sessions_by_origin ON sessions (carried_from) WHERE carried_from IS NOT NULL",
+    """CREATE TABLE summaries (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        session_id TEXT NOT NULL REFERENCES sessions (id),
+        upto_id INTEGER NOT NULL,
+        kept TEXT NOT NULL,
+        text TEXT NOT NULL,
+        origin TEXT NOT NULL,
+        edited TEXT NOT NULL,
+        undone INTEGER NOT NULL DEFAULT 0,
+        created_at REAL NOT NULL,
+        FOREIGN KEY (session_id, upto_id) REFERENCES messages (session_id, id)
+    )""",
+    "CREATE INDEX summaries_by_session ON summaries (session_id, id)",
+    """CREATE TABLE pins (
+        session_id TEXT NOT NULL REFERENCES sessions (id),
+        message_id INTEGER NOT NULL,
+        created_at REAL NOT NULL,
+        PRIMARY KEY (session_id, message_id),
+        FOREIGN KEY (session_id, message_id) REFERENCES messages (session_id, id)
+    )""",
+    """CREATE TABLE documents (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        session_id TEXT NOT NULL REFERENCES sessions (id),
+        name TEXT NOT NULL,
+        text TEXT NOT NULL,
+        created_at REAL NOT NULL
+    )""",
+    "CREATE INDEX documents_by_session ON documents (session_id)",
+    """CREATE TABLE passages (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        document_id INTEGER NOT NULL REFERENCES documents (id),
+        session_id TEXT NOT NULL REFERENCES sessions (id),
+        text TEXT NOT NULL
+    )""",
+    "CREATE INDEX passages_by_session ON passages (session_id, id)",
 )

@@ -13,7 +13,7 @@ from chatkv.store.database import DatabaseFile, insert
 from chatkv.store.records import SessionRecord
 from chatkv.store.values import ID_ALPHABET, decode_row, encode, new_session_id
 
-_SELECT = """SELECT id, title, model, system, leaf_id, created_at, updated_at,
+_SELECT = """SELECT id, title, model, system, leaf_id, created_at, updated_at, carried_from,
     (SELECT count(*) FROM messages WHERE messages.session_id = sessions.id) AS n_messages FROM sessions"""
 _NEWEST_FIRST = "ORDER BY updated_at DESC, id DESC"
 _MAX_CANDIDATES = 5
@@ -22,16 +22,19 @@ _MAX_CANDIDATES = 5
 class Sessions(DatabaseFile):
     """The part of the store that concerns whole sessions."""
 
-    def create_session(self, model: str, title: str = "", system: str | None = None) -> SessionRecord:
-        """A new session without messages."""
+    def create_session(
+        self, model: str, title: str = "", system: str | None = None, carried_from: str | None = None
+    ) -> SessionRecord:
+        """A new session without messages. `carried_from`: the session whose summary it begins with."""
         with self._writing("start a session") as connection:
             now = self.clock()
             session_id = new_session_id(now)
             while connection.execute("SELECT 1 FROM sessions WHERE id = ?", (session_id,)).fetchone():
                 session_id = new_session_id(now)
             values = {"id": session_id, "title": title, "model": model, "system": system}
+            values["carried_from"] = carried_from
             insert(connection, "sessions", {**values, "created_at": now, "updated_at": now})
-        return SessionRecord(session_id, title, model, system, None, now, now, 0)
+        return SessionRecord(session_id, title, model, system, None, now, now, 0, carried_from)
 
     def session(self, session_id: str) -> SessionRecord:
         """The session with exactly this id. Raises `UsageError` if there is none."""
@@ -67,6 +70,12 @@ class Sessions(DatabaseFile):
             rows = connection.execute(f"{_SELECT} {_NEWEST_FIRST} LIMIT ? OFFSET ?", (limit, offset))
             return [SessionRecord(**decode_row(row)) for row in rows]
 
+    def carried_into(self, session_id: str) -> list[SessionRecord]:
+        """The sessions that began with a summary of this one, oldest first."""
+        with self._reading("look for a session") as connection:
+            rows = connection.execute(f"{_SELECT} WHERE carried_from = ? ORDER BY id", (encode(session_id),))
+            return [SessionRecord(**decode_row(row)) for row in rows]
+
     def rename(self, session_id: str, title: str) -> None:
         """Give a session another title. Its place in the list stays. Raises `UsageError` if there is none."""
         with self._writing("rename a session") as connection:
@@ -81,8 +90,20 @@ class Sessions(DatabaseFile):
         with self._writing("delete a session") as connection:
             require_session(connection, session_id)
             search.forget(connection, session_id)
-            for table in ("turns", "events", "claims", "messages"):
+            for table in (
+                "turns",
+                "events",
+                "claims",
+                "summaries",
+                "pins",
+                "passages",
+                "documents",
+                "messages",
+            ):
                 connection.execute(f"DELETE FROM {table} WHERE session_id = ?", (session_id,))
+            connection.execute(
+                "UPDATE sessions SET carried_from = NULL WHERE carried_from = ?", (session_id,)
+            )
             connection.execute("DELETE FROM sessions WHERE id = ?", (session_id,))
         with self._reading("empty the log of the database") as connection:
             # The log still holds the deleted pages. Busy readers only put this off to a later checkpoint.

@@ -11,14 +11,15 @@ from chatkv.store import search
 from chatkv.store.claims import Claims
 from chatkv.store.database import connect
 from chatkv.store.history import History
+from chatkv.store.memory import Memory
 from chatkv.store.messages import Messages
 from chatkv.store.records import SearchHit
 from chatkv.store.sessions import Sessions
 from chatkv.store.tree import Tree
 
 
-class Store(Sessions, Claims, Messages, Tree, History):
-    """Sessions, their message trees, turns and events in one SQLite file.
+class Store(Sessions, Claims, Messages, Tree, History, Memory):
+    """Sessions, their message trees, turns, events and memory in one SQLite file.
 
     Used from one thread at a time. Any number of processes may have the file open; each change is one
     transaction that waits up to 5 seconds for another process's. Every failure is a `StoreError` that names

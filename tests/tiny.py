@@ -13,7 +13,9 @@ from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel
 from transformers import (
     AutoModelForCausalLM,
+    CohereConfig,
     Gemma3TextConfig,
+    GlmConfig,
     LlamaConfig,
     MistralConfig,
     Phi3Config,
@@ -21,6 +23,7 @@ from transformers import (
     Qwen2Config,
     Qwen3Config,
     Qwen3NextConfig,
+    StableLmConfig,
 )
 
 from chatkv.engine import attention
@@ -70,6 +73,43 @@ CONFIGS: dict[str, Any] = {
         mlp_only_layers=[0, 1],
     ),
 }
+_LLAMA3: dict[str, Any] = {
+    "rope_type": "llama3",
+    "factor": 8.0,
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 256,
+}
+_YARN: dict[str, Any] = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 512}
+_LONG: dict[str, Any] = {
+    "rope_type": "longrope",
+    "factor": 4.0,
+    "original_max_position_embeddings": 512,
+    "short_factor": [1.0] * 4,
+    "long_factor": [1.5] * 4,
+}
+ROPES: dict[str, Any] = {
+    "linear": lambda: LlamaConfig(**_COMMON, rope_parameters=_rope(rope_type="linear", factor=4.0)),
+    "llama3": lambda: LlamaConfig(**_COMMON, rope_parameters=_rope(**_LLAMA3)),
+    "yarn": lambda: LlamaConfig(**_COMMON, rope_parameters=_rope(**_YARN)),
+    "cohere": lambda: CohereConfig(**_COMMON, logit_scale=1.0),
+    "glm": lambda: GlmConfig(**_COMMON),
+    "stablelm": lambda: StableLmConfig(**_COMMON),
+}
+"""Positions told in other ways: scaled frequencies, neighbouring pairs (`cohere`), a part of the dimensions."""
+UNMOVABLE: dict[str, Any] = {
+    "dynamic": lambda: LlamaConfig(**_COMMON, rope_parameters=_rope(rope_type="dynamic", factor=4.0)),
+    "longrope": lambda: LlamaConfig(**_COMMON, rope_parameters=_rope(**_LONG)),
+}
+"""Frequencies that depend on how long the text is."""
+
+
+def _config(kind: str) -> Any:
+    return {**CONFIGS, **ROPES, **UNMOVABLE}[kind]()
+
+
+def _rope(**parameters: Any) -> dict[str, Any]:
+    return {"rope_theta": 10_000.0, **parameters}
 
 
 def tiny_tokenizer(template: str | None = CHATML) -> PreTrainedTokenizerFast:
@@ -103,14 +143,14 @@ def tiny_model(kind: str) -> Any:
     """A random float32 model of `kind`, the same at every call."""
     attention.register()
     torch.manual_seed(7)
-    model = AutoModelForCausalLM.from_config(CONFIGS[kind](), attn_implementation=attention.NAME)
+    model = AutoModelForCausalLM.from_config(_config(kind), attn_implementation=attention.NAME)
     return model.float().eval().requires_grad_(False)
 
 
 @functools.cache
 def reference_model(kind: str) -> Any:
     """The same weights on transformers' own eager attention: what chatkv is compared with."""
-    model = AutoModelForCausalLM.from_config(CONFIGS[kind](), attn_implementation="eager")
+    model = AutoModelForCausalLM.from_config(_config(kind), attn_implementation="eager")
     model.load_state_dict(tiny_model(kind).state_dict())
     return model.float().eval().requires_grad_(False)
 

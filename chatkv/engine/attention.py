@@ -14,6 +14,7 @@ from torch.nn import functional as F
 from transformers import AttentionInterface
 from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 
+from chatkv.engine import observe
 from chatkv.engine.widen import NARROW_ROWS
 
 NAME = "chatkv"
@@ -71,9 +72,10 @@ def attend(
     **kwargs: Any,
 ) -> tuple[Tensor, None]:
     """Softmax attention of `query` over the cache; see the module for shapes. Returns (output, None)."""
+    scale = scaling if scaling is not None else query.shape[-1] ** -0.5
+    observe.look(module, query, key, scale)
     if attention_mask is not None and sliding_window is not None:
         key, value, attention_mask = _within_window(query, key, value, attention_mask, sliding_window)
-    scale = scaling if scaling is not None else query.shape[-1] ** -0.5
     if softcap is not None or s_aux is not None:
         out = _explicit(query, key, value, attention_mask, scale, softcap, s_aux)
     elif query.shape[2] == 1:

@@ -15,17 +15,26 @@ class Decoder:
     """One answer. Iterate over it for token ids; afterwards `ended` says why it stopped and `fed` counts tokens.
 
     A token is yielded as soon as it is sampled and fed when the next one is asked for, so that the reader sees it
-    one model call earlier. A reader that stops asking (a stop string) leaves its last token unfed.
+    one model call earlier. A reader that stops asking (a stop string) leaves its last token unfed. The ledger grows
+    to `ceiling` tokens at most (None: as far as the engine allows).
     """
 
     def __init__(
-        self, engine: LocalEngine, sampler: Sampler, *, end_ids: Collection[int], limit: int, turn: int
+        self,
+        engine: LocalEngine,
+        sampler: Sampler,
+        *,
+        end_ids: Collection[int],
+        limit: int,
+        turn: int,
+        ceiling: int | None = None,
     ) -> None:
         self.engine = engine
         self.sampler = sampler
         self.end_ids = end_ids
         self.limit = limit
         self.turn = turn
+        self.ceiling = ceiling or engine.limit_tokens
         self.fed = 0
         self.ended: Ended = "length"
 
@@ -45,7 +54,7 @@ class Decoder:
             if self.fed == self.limit:
                 self.ended = "length"
                 return
-            if len(self.engine.ledger) >= self.engine.limit_tokens:
+            if len(self.engine.ledger) >= min(self.ceiling, self.engine.limit_tokens):
                 self.ended = "context"
                 return
             yield token

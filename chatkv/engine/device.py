@@ -106,6 +106,26 @@ def free_bytes(device: str) -> int:
     return int(psutil.virtual_memory().available)
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Bytes that this process holds. `allocated` and `reserved` are the device allocator's, 0 on the CPU, where
+    nobody keeps such a book; `rss` is resident memory of the process."""
+
+    allocated: int
+    reserved: int
+    rss: int
+
+
+def held_memory(device: str) -> Held:
+    """What this process holds now."""
+    rss = int(psutil.Process().memory_info().rss)
+    if device.startswith("cuda"):
+        return Held(torch.cuda.memory_allocated(device), torch.cuda.memory_reserved(device), rss)
+    if device == "mps":
+        return Held(torch.mps.current_allocated_memory(), torch.mps.driver_allocated_memory(), rss)
+    return Held(0, 0, rss)
+
+
 def drop_scratch(device: str) -> None:
     """Give the allocator's unused blocks back to the device."""
     if device.startswith("cuda"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import itertools
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -46,6 +47,7 @@ class LoadedModel:
     context_tokens: int
     bytes_per_token: int
     fixed_bytes: int
+    weights_bytes: int
     load_s: float
     notices: tuple[str, ...]
 
@@ -95,6 +97,7 @@ def loaded_from(
         context_tokens=_context_tokens(model.config, tokenizer),
         bytes_per_token=probe.bytes_per_token,
         fixed_bytes=probe.fixed_bytes,
+        weights_bytes=_weights_bytes(model),
         load_s=load_s,
         notices=tuple(notices),
     )
@@ -171,6 +174,13 @@ def _continued_prompt(model: Any, ids: torch.Tensor) -> _Probe:
         sizes.append(cache.used_bytes)
     per_token = (sizes[1] - sizes[0]) // _PROBE_TOKENS[1]
     return _Probe(logits, per_token, max(0, sizes[0] - per_token * _PROBE_TOKENS[0]))
+
+
+def _weights_bytes(model: Any) -> int:
+    """Bytes of all parameters and buffers, storages that are shared counted once."""
+    tensors = itertools.chain(model.parameters(), model.buffers())
+    storages = {tensor.untyped_storage().data_ptr(): tensor.untyped_storage().nbytes() for tensor in tensors}
+    return sum(storages.values())
 
 
 def _context_tokens(config: Any, tokenizer: PreTrainedTokenizerBase) -> int:

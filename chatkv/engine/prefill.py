@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 
 from chatkv.engine.local import LocalEngine, OutOfMemory
+from chatkv.engine.observe import observed
 from chatkv.tokens import Rendered, Segment
 
 _SMALLEST_CHUNK = 16
@@ -17,6 +19,8 @@ class Prefiller:
     def __init__(self, engine: LocalEngine, chunk: int) -> None:
         self.engine = engine
         self.chunk = chunk
+        self.looked_at: list[float] = []
+        """Attention that the end of the last prompt paid to each position; see `Observation.mass`."""
 
     def reachable(self, ids: Sequence[int]) -> int:
         """How much of the KV `match` would keep."""
@@ -26,21 +30,24 @@ class Prefiller:
         """Cut the KV to its common prefix with `ids` (at most all but one) and return the length kept."""
         return self.engine.rewind(min(self.engine.ledger.shared(ids), len(ids) - 1))
 
-    def run(self, prompt: Rendered, cancelled: Callable[[], bool]) -> Iterator[int]:
-        """Feed what the ledger lacks of `prompt`; yield the tokens fed after each chunk.
+    def run(self, prompt: Rendered, cancelled: Callable[[], bool], *, share: int = 1) -> Iterator[int]:
+        """Feed what the ledger lacks of `prompt`; yield the tokens fed after each chunk, or `share`-th part of one.
 
         The ledger must be a proper prefix of the prompt (`match`). Ends early, between chunks, once `cancelled`.
         Raises `EngineError`; everything fed before stays.
         """
         engine, ids = self.engine, prompt.ids
-        chunk = self.chunk
+        chunk = max(1, self.chunk // share)
         while len(engine.ledger) < len(ids) and not cancelled():
             start = len(engine.ledger)
             end = min(start + chunk, len(ids))
             if engine.cache.rollback == "checkpoint" and start < len(ids) - 1 <= end:
                 end = len(ids) - 1
             try:
-                self._feed(ids[start:end], prompt.segments)
+                with observed(engine.n_layers) if end == len(ids) else nullcontext() as seen:
+                    self._feed(ids[start:end], prompt.segments)
+                if seen is not None:
+                    self.looked_at = seen.mass
             except OutOfMemory:
                 if chunk <= _SMALLEST_CHUNK:
                     raise
@@ -61,6 +68,16 @@ class Prefiller:
         start = engine.rewind(shared)
         self._feed(ids[start : start + max(1, self.chunk // _IDLE_SHARE)], stable.segments)
         return len(engine.ledger) - start
+
+    def heal_step(self) -> int:
+        """Compute a short chunk of moved tokens exactly, in place; 0 when the ledger holds none."""
+        engine = self.engine
+        start = engine.ledger.first_of("E2")
+        if start is None:
+            return 0
+        end = min(len(engine.ledger), start + max(1, self.chunk // _IDLE_SHARE))
+        engine.refresh(start, end)
+        return end - start
 
     def _feed(self, ids: Sequence[int], segments: Sequence[Segment]) -> None:
         self.engine.feed(ids, "wrapper", 0)

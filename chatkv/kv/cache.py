@@ -6,6 +6,7 @@ go back to the nearest checkpoint; a kind that can do neither sends everything b
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import torch
@@ -14,6 +15,8 @@ from transformers import PreTrainedConfig
 from transformers.cache_utils import DYNAMIC_LAYER_TYPE_MAPPING, Cache, DummyLayer, get_layer_types_and_kwargs
 
 from chatkv.kv.layers import GrowingLayer, HybridLayer, StateLayer, StateSnapshot
+from chatkv.kv.moves import Move
+from chatkv.kv.rotate import Turning
 
 Rollback = Literal["cut", "checkpoint", "rebuild"]
 """How the cache goes back: to any length, to a checkpoint, or only to empty."""
@@ -81,10 +84,55 @@ class LiveCache(Cache):
         for layer in self._growing():
             layer.limit = n_tokens
 
+    def shrink(self, n_tokens: int) -> None:
+        """Hold no more than `n_tokens` reserved, unless more are in use."""
+        for layer in self._growing():
+            layer.shrink(n_tokens)
+
     def give_back(self) -> None:
         """Return slack that is out of proportion."""
         for layer in self._growing():
             layer.give_back()
+
+    @property
+    def can_move(self) -> bool:
+        """Whether every layer keeps its positions apart, so that they can be copied, overwritten and moved."""
+        return self.rollback == "cut"
+
+    @torch.inference_mode()
+    def fork(self, n_tokens: int, room: int) -> None:
+        """Build beside the live positions, on a copy of the first `n_tokens`; see `GrowingLayer.fork`."""
+        for layer in self._growing():
+            layer.fork(n_tokens, room)
+
+    def join(self, n_tokens: int | None = None) -> None:
+        """Forget what is built beside, in whichever layers it was begun; go on with the live positions."""
+        for layer in self._growing():
+            if layer.base:
+                layer.join(n_tokens)
+            elif n_tokens is not None and layer.is_initialized:
+                layer.show(min(n_tokens, layer.n_tokens))
+
+    @torch.inference_mode()
+    def graft(self, shared: int) -> None:
+        """Make what is built beside the new beginning; see `GrowingLayer.graft`."""
+        for layer in self._growing():
+            layer.graft(shared)
+
+    @torch.inference_mode()
+    def move(self, moves: Sequence[Move], turnings: Sequence[Turning]) -> None:
+        """Move positions to the left, keys turned to their new places; one turning a layer."""
+        for layer, turning in zip(self._growing(), turnings, strict=True):
+            layer.move(moves, turning)
+
+    def show(self, n_tokens: int) -> None:
+        """Let every layer's views cover `n_tokens` positions, which must have been written."""
+        for layer in self._growing():
+            layer.show(n_tokens)
+
+    def keys(self) -> list[Tensor]:
+        """The keys [1, kv_heads, n, dim] of each attention layer."""
+        return [layer.keys for layer in self._growing() if layer.keys is not None]
 
     def lengths(self) -> list[int]:
         """Tokens held by each attention layer; all equal except inside a model call."""
@@ -99,6 +147,11 @@ class LiveCache(Cache):
     def reserved_bytes(self) -> int:
         """Bytes allocated, read from the storages."""
         return sum(_bytes(layer, "reserved_bytes") for layer in self.layers) + self._checkpoint_bytes()
+
+    @property
+    def second_bytes(self) -> int:
+        """Bytes of what is being built beside the live positions; they are among the reserved ones."""
+        return sum(layer.forked_bytes for layer in self._growing())
 
     def _growing(self) -> list[GrowingLayer]:
         return [layer for layer in self.layers if isinstance(layer, GrowingLayer)]

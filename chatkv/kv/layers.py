@@ -5,6 +5,7 @@ Both stand behind transformers' own layer interface; nothing else of chatkv touc
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,15 +13,18 @@ import torch
 from torch import Tensor
 from transformers.cache_utils import CacheLayerMixin, LinearAttentionLayer
 
+from chatkv.kv.moves import Move
+from chatkv.kv.rotate import Turning
 from chatkv.kv.sizing import grown_capacity, is_oversized
 
 
 class GrowingLayer(CacheLayerMixin):
     """Keys and values of one attention layer in one allocation, grown in place of `torch.cat`.
 
-    keys: [1, kv_heads, n, key_dim], values: [1, kv_heads, n, value_dim], both views of the first `n` of
-    `capacity` positions. Sliding-window models get the same full-size layer: their mask does the windowing, and
-    any length can be cut.
+    keys: [1, kv_heads, n, key_dim], values: [1, kv_heads, n, value_dim], both views of `n` of `capacity`
+    positions, from `base` on. `base` is 0 except while something is built beside the live positions, in the slack
+    behind them. Sliding-window models get the same full-size layer: their mask does the windowing, and any length
+    can be cut.
     """
 
     is_sliding = False
@@ -28,11 +32,14 @@ class GrowingLayer(CacheLayerMixin):
 
     def __init__(self, limit: int | None = None) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
+        self.base = 0
         self.n_tokens = 0
         self.capacity = 0
         self.limit = limit
         self._wanted = 0
         self._storage: Tensor | None = None
+        self._all_keys: Tensor
+        self._all_values: Tensor
 
     def lazy_initialization(self, key_states: Tensor, value_states: Tensor) -> None:
         """Take shapes, dtype and device from the first states seen."""
@@ -51,12 +58,12 @@ class GrowingLayer(CacheLayerMixin):
         """Append states [1, kv_heads, n_new, dim]; return views of all keys and all values."""
         if not self.is_initialized:
             self.lazy_initialization(key_states, value_states)
-        start, end = self.n_tokens, self.n_tokens + key_states.shape[2]
+        start, end = self.base + self.n_tokens, self.base + self.n_tokens + key_states.shape[2]
         if end > self.capacity:
             self._resize(grown_capacity(max(end, self._wanted), self.limit))
         self._all_keys[:, :, start:end] = key_states
         self._all_values[:, :, start:end] = value_states
-        self._show(end)
+        self.show(end - self.base)
         assert self.keys is not None
         assert self.values is not None
         return self.keys, self.values
@@ -71,7 +78,49 @@ class GrowingLayer(CacheLayerMixin):
         """Keep the first `n_tokens` positions. Exact, and free: only the views move."""
         self._wanted = 0
         if self.is_initialized and n_tokens < self.n_tokens:
-            self._show(n_tokens)
+            self.show(n_tokens)
+
+    def show(self, n_tokens: int) -> None:
+        """Let the views cover `n_tokens` positions, which must have been written."""
+        self.n_tokens = n_tokens
+        self.keys = self._all_keys[:, :, self.base : self.base + n_tokens]
+        self.values = self._all_values[:, :, self.base : self.base + n_tokens]
+
+    def fork(self, n_tokens: int, room: int) -> None:
+        """Go on behind the live positions, on a copy of their first `n_tokens`; `room` more tokens will come."""
+        assert self.base == 0, "one fork at a time"
+        live = self.n_tokens
+        if live + n_tokens + room > self.capacity:
+            self._resize(grown_capacity(live + n_tokens + room, self.limit))
+        for states in (self._all_keys, self._all_values):
+            states[:, :, live : live + n_tokens] = states[:, :, :n_tokens]
+        self.base = live
+        self.show(n_tokens)
+
+    def join(self, n_tokens: int | None = None) -> None:
+        """Back to the live positions, all of them or `n_tokens`; the fork is forgotten."""
+        live, self.base = self.base, 0
+        self.show(live if n_tokens is None else n_tokens)
+
+    def graft(self, shared: int) -> None:
+        """Put the fork in place of what the live positions hold from `shared` on; what stands behind it is lost,
+        unless it is moved next."""
+        live, built = self.base, self.n_tokens
+        for states in (self._all_keys, self._all_values):
+            states[:, :, shared:built] = states[:, :, live + shared : live + built].clone()
+        self.join(built)
+
+    def move(self, moves: Sequence[Move], turning: Turning) -> None:
+        """Move positions, held or just cut off, to the left, and end with the last of them.
+
+        The moves are in order, so nothing is overwritten before it is read.
+        """
+        for move in moves:
+            source, target = (slice(at, at + move.n_tokens) for at in (move.source, move.target))
+            keys = self._all_keys[:, :, source]
+            self._all_keys[:, :, target] = turning.shifted(keys, move.target - move.source)
+            self._all_values[:, :, target] = self._all_values[:, :, source].clone()
+            self.show(move.target + move.n_tokens)
 
     def give_back(self) -> None:
         """Return slack that is out of proportion to what is used."""
@@ -81,6 +130,11 @@ class GrowingLayer(CacheLayerMixin):
             self.capacity, self.is_initialized = 0, False
         elif is_oversized(self.capacity, self.n_tokens):
             self._resize(grown_capacity(self.n_tokens, self.limit))
+
+    def shrink(self, n_tokens: int) -> None:
+        """Hold no more than `n_tokens` reserved, unless more are in use."""
+        if self.capacity > n_tokens:
+            self._resize(max(self.n_tokens, n_tokens))
 
     def crop(self, tokens_to_remove: int) -> None:
         """transformers' spelling of `truncate`: a negative number of tokens to drop from the end."""
@@ -104,15 +158,23 @@ class GrowingLayer(CacheLayerMixin):
 
     @property
     def used_bytes(self) -> int:
-        """Bytes of the positions in use."""
-        if self._storage is None:
-            return 0
-        return self.n_tokens * self._heads * (self._key_dim + self._value_dim) * self._storage.element_size()
+        """Bytes of the positions in use, those of a fork among them."""
+        return self._bytes_of(self.base + self.n_tokens)
+
+    @property
+    def forked_bytes(self) -> int:
+        """Bytes of the fork."""
+        return self._bytes_of(self.n_tokens) if self.base else 0
 
     @property
     def reserved_bytes(self) -> int:
         """Bytes of the whole allocation, read from the tensor's storage."""
         return 0 if self._storage is None else self._storage.untyped_storage().nbytes()
+
+    def _bytes_of(self, n_tokens: int) -> int:
+        if self._storage is None:
+            return 0
+        return n_tokens * self._heads * (self._key_dim + self._value_dim) * self._storage.element_size()
 
     def _resize(self, capacity: int) -> None:
         n_keys = self._heads * capacity * self._key_dim
@@ -120,18 +182,12 @@ class GrowingLayer(CacheLayerMixin):
         storage = torch.empty(n_keys + n_values, dtype=self.dtype, device=self.device)
         keys = storage[:n_keys].view(1, self._heads, capacity, self._key_dim)
         values = storage[n_keys:].view(1, self._heads, capacity, self._value_dim)
-        if self.n_tokens:
-            assert self.keys is not None
-            assert self.values is not None
-            keys[:, :, : self.n_tokens] = self.keys
-            values[:, :, : self.n_tokens] = self.values
+        held = self.base + self.n_tokens
+        if held:
+            keys[:, :, :held] = self._all_keys[:, :, :held]
+            values[:, :, :held] = self._all_values[:, :, :held]
         self._storage, self._all_keys, self._all_values, self.capacity = storage, keys, values, capacity
-        self._show(self.n_tokens)
-
-    def _show(self, n_tokens: int) -> None:
-        self.n_tokens = n_tokens
-        self.keys = self._all_keys[:, :, :n_tokens]
-        self.values = self._all_values[:, :, :n_tokens]
+        self.show(self.n_tokens)
 
 
 @dataclass(frozen=True, slots=True)

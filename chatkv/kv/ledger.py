@@ -5,11 +5,14 @@ The ledger never decides what should be cached. It says what is, and how much of
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 
 from chatkv.tokens import Segment
 
 _STRIDE = 512
+_TIERS = ("E0", "E1", "E2", "E3")
+_E2 = _TIERS.index("E2")
 
 
 class Ledger:
@@ -22,6 +25,7 @@ class Ledger:
     def __init__(self) -> None:
         self._ids: list[int] = []
         self._segments: list[Segment] = []
+        self._tiers = bytearray()
         self.low = 0
 
     def __len__(self) -> int:
@@ -34,20 +38,42 @@ class Ledger:
 
     @property
     def segments(self) -> tuple[Segment, ...]:
-        """Runs of ids with one owner; their lengths add up to the ledger's."""
-        return tuple(self._segments)
+        """Runs of ids with one owner and one tier; their lengths add up to the ledger's."""
+        if not any(self._tiers):
+            return tuple(self._segments)
+        runs: list[Segment] = []
+        start = 0
+        for owner in self._segments:
+            for tier, group in itertools.groupby(self._tiers[start : start + owner.n_tokens]):
+                runs.append(Segment(owner.kind, owner.turn, len(list(group)), _TIERS[tier]))
+            start += owner.n_tokens
+        return tuple(runs)
+
+    def retier(self, start: int, end: int, tier: str) -> None:
+        """The ids from `start` to `end` are of exactness `tier` from now on."""
+        assert 0 <= start <= end <= len(self._ids)
+        self._tiers[start:end] = bytes([_TIERS.index(tier)]) * (end - start)
+
+    def first_of(self, tier: str) -> int | None:
+        """Where the first id of exactness `tier` stands."""
+        at = self._tiers.find(_TIERS.index(tier))
+        return None if at < 0 else at
 
     def shared(self, ids: Sequence[int]) -> int:
         """Length of the longest common prefix of the ledger and `ids`."""
         return common_prefix(self._ids, ids)
 
     def append(self, ids: Sequence[int], kind: str, turn: int) -> None:
-        """Ids that were just fed. The last segment grows if it has the same owner."""
+        """Ids that were just fed. The last segment grows if it has the same owner.
+
+        What was computed from inexact tokens is as inexact as they are.
+        """
         if not ids:
             return
         self._ids.extend(ids)
+        self._tiers.extend(bytes([_E2 if _E2 in self._tiers else 0]) * len(ids))
         last = self._segments[-1] if self._segments else None
-        if last is not None and (last.kind, last.turn, last.tier) == (kind, turn, "E0"):
+        if last is not None and (last.kind, last.turn) == (kind, turn):
             self._segments[-1] = Segment(kind, turn, last.n_tokens + len(ids))
         else:
             self._segments.append(Segment(kind, turn, len(ids)))
@@ -55,7 +81,7 @@ class Ledger:
     def truncate(self, n: int) -> None:
         """Forget all but the first `n` ids."""
         assert 0 <= n <= len(self._ids), f"cannot keep {n} of {len(self._ids)}"
-        del self._ids[n:]
+        del self._ids[n:], self._tiers[n:]
         self._segments = clip(self._segments, n)
         self.low = min(self.low, n)
 
@@ -64,6 +90,13 @@ class Ledger:
         clipped = clip(segments, len(self._ids))
         assert sum(segment.n_tokens for segment in clipped) == len(self._ids), "labels must cover the ledger"
         self._segments = clipped
+
+    def copy(self, n: int) -> Ledger:
+        """A ledger of the first `n` ids, owners and tiers included."""
+        twin = Ledger()
+        twin._ids, twin._tiers = self._ids[:n], self._tiers[:n]
+        twin._segments = clip(self._segments, n)
+        return twin
 
     def mark(self) -> None:
         """Start counting from here: everything in the ledger now is old."""
@@ -76,7 +109,7 @@ def clip(segments: Iterable[Segment], n: int) -> list[Segment]:
     for segment in segments:
         size = min(segment.n_tokens, n)
         if size > 0:
-            kept.append(Segment(segment.kind, segment.turn, size, segment.tier))
+            kept.append(Segment(segment.kind, segment.turn, size))
         n -= size
     return kept
 

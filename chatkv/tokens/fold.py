@@ -66,8 +66,10 @@ def fold(messages: Sequence[Message], *, system_role: bool, trims: frozenset[str
 def _spans(messages: Sequence[Message], trims: frozenset[str]) -> tuple[Span, ...]:
     spans: tuple[Span, ...] = ()
     for message in messages:
-        kind = "answer" if message.role == "assistant" else message.role
+        kind = "answer" if message.role == "assistant" else "summary" if message.is_summary else message.role
         text = message.text.strip() if message.role in trims else message.text
+        if message.recalled:
+            spans = _join(spans, (Span("recalled", message.turn, message.recalled.strip()),))
         spans = _join(spans, (Span(kind, message.turn, text),))
     return spans
 

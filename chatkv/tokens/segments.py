@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["system", "summary", "pinned", "user", "thought", "answer", "wrapper"]
+Kind = Literal["system", "summary", "recalled", "user", "thought", "answer", "wrapper"]
 Role = Literal["system", "user", "assistant"]
 
 
@@ -28,7 +28,8 @@ class Message:
 
     An answer carries exactly the ids that were sampled for it, thought included and end token left out;
     `answer_start` is the index in `ids` of the first token of the visible answer. An answer without ids
-    (imported from elsewhere) is tokenized from its text.
+    (imported from elsewhere) is tokenized from its text. A system message with `is_summary` owns its tokens as
+    `summary`; `recalled` is text that stands in front of the user's own.
     """
 
     role: Role
@@ -37,6 +38,8 @@ class Message:
     ids: tuple[int, ...] = ()
     answer_start: int = 0
     thought: str = ""
+    recalled: str = ""
+    is_summary: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,17 +12,21 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from chatkv.kv.ledger import _STRIDE, Ledger, clip, common_prefix
 from chatkv.tokens import Segment
 
-Owner = tuple[str, int, str]
+Owner = tuple[str, int]
 
 ids = st.lists(st.integers(0, 3), max_size=12)
 kinds = st.sampled_from(["system", "user", "answer", "wrapper"])
 turns = st.integers(0, 2)
 tiers = st.sampled_from(["E0", "E1", "E2"])
-segments = st.builds(Segment, kinds, turns, st.integers(0, 9), tiers)
+segments = st.builds(Segment, kinds, turns, st.integers(0, 9))
 
 
 def owners(runs: tuple[Segment, ...] | list[Segment]) -> list[Owner]:
-    return [(run.kind, run.turn, run.tier) for run in runs for _ in range(run.n_tokens)]
+    return [(run.kind, run.turn) for run in runs for _ in range(run.n_tokens)]
+
+
+def tiers_of(runs: tuple[Segment, ...]) -> list[str]:
+    return [run.tier for run in runs for _ in range(run.n_tokens)]
 
 
 def naive_prefix(a: list[int], b: list[int]) -> int:
@@ -38,19 +42,21 @@ class LedgerMachine(RuleBasedStateMachine):
         self.ledger = Ledger()
         self.ids: list[int] = []
         self.owners: list[Owner] = []
+        self.tiers: list[str] = []
         self.low = 0
 
     @rule(new=ids, kind=kinds, turn=turns)
     def append(self, new: list[int], kind: str, turn: int) -> None:
         self.ledger.append(new, kind, turn)
         self.ids += new
-        self.owners += [(kind, turn, "E0")] * len(new)
+        self.owners += [(kind, turn)] * len(new)
+        self.tiers += ["E2" if "E2" in self.tiers else "E0"] * len(new)
 
     @rule(data=st.data())
     def truncate(self, data: st.DataObject) -> None:
         n = data.draw(st.integers(0, len(self.ids)))
         self.ledger.truncate(n)
-        del self.ids[n:], self.owners[n:]
+        del self.ids[n:], self.owners[n:], self.tiers[n:]
         self.low = min(self.low, n)
 
     @rule(labels=st.lists(segments, max_size=8), kind=kinds, beyond=st.integers(0, 5))
@@ -72,6 +78,20 @@ class LedgerMachine(RuleBasedStateMachine):
             with pytest.raises(AssertionError):
                 self.ledger.truncate(n)
 
+    @rule(data=st.data(), tier=tiers)
+    def retier(self, data: st.DataObject, tier: str) -> None:
+        start = data.draw(st.integers(0, len(self.ids)))
+        end = data.draw(st.integers(start, len(self.ids)))
+        self.ledger.retier(start, end, tier)
+        self.tiers[start:end] = [tier] * (end - start)
+
+    @rule(data=st.data())
+    def copy(self, data: st.DataObject) -> None:
+        n = data.draw(st.integers(0, len(self.ids)))
+        twin = self.ledger.copy(n)
+        assert list(twin.ids) == self.ids[:n]
+        assert (owners(twin.segments), tiers_of(twin.segments)) == (self.owners[:n], self.tiers[:n])
+
     @rule()
     def mark(self) -> None:
         self.ledger.mark()
@@ -87,6 +107,9 @@ class LedgerMachine(RuleBasedStateMachine):
         assert list(self.ledger.ids) == self.ids
         assert len(self.ledger) == len(self.ids)
         assert owners(self.ledger.segments) == self.owners
+        assert tiers_of(self.ledger.segments) == self.tiers
+        for tier in ("E1", "E2"):
+            assert self.ledger.first_of(tier) == (self.tiers.index(tier) if tier in self.tiers else None)
         assert sum(run.n_tokens for run in self.ledger.segments) == len(self.ids)
         assert all(run.n_tokens > 0 for run in self.ledger.segments)
 
@@ -107,12 +130,20 @@ def test_an_owners_run_grows_instead_of_multiplying() -> None:
     assert ledger.segments == (Segment("answer", 1, 5), Segment("answer", 2, 1))
 
 
-def test_exact_tokens_do_not_join_a_run_of_another_tier() -> None:
+def test_what_follows_moved_tokens_is_as_inexact_as_they_are() -> None:
     ledger = Ledger()
-    ledger.append([1, 2], "answer", 1)
-    ledger.relabel([Segment("answer", 1, 2, "E2")])
-    ledger.append([3], "answer", 1)
-    assert ledger.segments == (Segment("answer", 1, 2, "E2"), Segment("answer", 1, 1, "E0"))
+    ledger.append([1, 2, 3], "answer", 1)
+    ledger.retier(1, 2, "E2")
+    ledger.append([4], "answer", 1)
+    assert [(run.n_tokens, run.tier) for run in ledger.segments] == [
+        (1, "E0"),
+        (1, "E2"),
+        (1, "E0"),
+        (1, "E2"),
+    ]
+    ledger.retier(0, 4, "E1")
+    ledger.append([5], "answer", 1)
+    assert [(run.n_tokens, run.tier) for run in ledger.segments] == [(4, "E1"), (1, "E0")]
 
 
 def test_segments_given_out_earlier_do_not_change() -> None:

@@ -52,9 +52,16 @@ class EngineError(ChatkvError):
 
 
 class ContextFullError(EngineError):
-    """A prompt that does not fit the context or the KV budget; refused before anything was computed."""
+    """A prompt that does not fit the context or the KV budget; refused before anything was computed.
+
+    `choices`: what could be done with it instead, as in the protocol's `error` event.
+    """
 
     exit_code = 6
+
+    def __init__(self, message: str, hint: str = "", *, choices: tuple[str, ...] = ()) -> None:
+        super().__init__(message, hint)
+        self.choices = choices
 
 
 class WorkerError(ChatkvError):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from chatkv import models
 from chatkv.config import Config, changed
@@ -16,28 +16,35 @@ from chatkv.errors import ChatkvError, UsageError
 from chatkv.paths import Paths
 from chatkv.protocol import (
     Command,
+    Compact,
+    Compaction,
     Continue,
     Edit,
     Error,
     Event,
     Fork,
+    Keep,
     Loading,
     New,
     Notice,
     Open,
+    Pin,
     PrefixBreak,
     Ready,
+    Recall,
     Regenerate,
     Send,
     Set,
     Stats,
+    Summary,
+    Unpin,
     type_name,
 )
 from chatkv.runtime import Runtime, build_runtime
 from chatkv.session import Session
 from chatkv.store import Store, this_process
 
-_LIVE_SETTINGS = ("sampling.", "chat.thinking", "chat.system", "memory.budget")
+_LIVE_SETTINGS = ("sampling.", "chat.thinking", "chat.system", "memory.")
 
 
 class Host:
@@ -100,14 +107,13 @@ class Host:
 
     def handle(self, command: Command, cancelled: Callable[[], bool], received_at: float) -> None:
         """Carry out one command. Raises `ChatkvError`; the conversation stands and the next command works."""
+        if self._session is not None:
+            self._session.upkeep.interrupt()
         match command:
             case Open(session=wanted):
                 self._open(wanted)
-            case New(system=system):
-                self._leave()
-                chosen = self.config.chat.system if system is None else system
-                self._session = Session(self.runtime, self.store, system=chosen)
-                self._emit(self._session.opened())
+            case New(system=system, carry=carry):
+                self._new(system, carry=carry)
             case Set(key=key, value=value):
                 self._set(key, value)
             case Stats():
@@ -117,8 +123,10 @@ class Host:
 
     def _converse(self, command: Command, cancelled: Callable[[], bool], received_at: float) -> None:
         session = self.session
+        events: Iterable[Event]
         match command:
-            case Send(text=text, max_new_tokens=limit):
+            case Send(text=text, max_new_tokens=limit, overlong=overlong):
+                text = session.head_of(text) if overlong == "head" else text
                 events = session.send(text, cancelled, max_new_tokens=limit, received_at=received_at)
             case Regenerate(max_new_tokens=limit):
                 events = session.regenerate(cancelled, max_new_tokens=limit, received_at=received_at)
@@ -131,31 +139,74 @@ class Host:
             case Fork(message_id=message_id):
                 events = session.fork(message_id)
             case _:
-                raise UsageError(f"Cannot carry out {type(command).__name__} here.")
+                events = self._remember(session, command, cancelled)
         for event in events:
             self._emit(event)
-            if isinstance(event, PrefixBreak | Error) and session.record is not None:
-                self.store.add_event(session.record.id, type_name(type(event)), dataclasses.asdict(event))
+            self._note(event)
         self._claim()
+
+    def _remember(self, session: Session, command: Command, cancelled: Callable[[], bool]) -> Iterable[Event]:
+        """The commands that concern memory."""
+        match command:
+            case Compact(instructions=instructions):
+                return session.upkeep.compact(instructions, cancelled)
+            case Summary(text=None, undo=False):
+                return [session.memory.summarized()]
+            case Summary(text=None):
+                return session.memory.undo()
+            case Summary(text=str(text)):
+                return session.memory.rewrite(text)
+            case Pin(turn=turn):
+                return session.memory.pin(turn, pinned=True)
+            case Unpin(turn=turn):
+                return session.memory.pin(turn, pinned=False)
+            case Recall(words=words):
+                return [session.look_up(words)]
+            case Keep(text=text, name=name):
+                return session.keep(text, name)
+            case _:
+                raise UsageError(f"Cannot carry out {type(command).__name__} here.")
 
     @property
     def has_idle_work(self) -> bool:
         """Whether `idle_step` would do something."""
-        return self._runtime is not None and self.session.has_idle_work
+        return self._runtime is not None and self.session.upkeep.has_work
 
     def idle_step(self) -> None:
         """A moment of work that makes the next turn cheaper."""
         try:
-            for event in self.session.idle_step():
+            for event in self.session.upkeep.step():
                 self._emit(event)
+                self._note(event)
         except ChatkvError as error:
-            self.session.rest()
+            self.session.upkeep.rest()
             self._emit(Notice(f"Idle work was given up: {error.message}", "warning"))
+
+    def _note(self, event: Event) -> None:
+        """Keep in the store what a person may ask about later."""
+        record = self.session.record
+        noted = isinstance(event, PrefixBreak | Error) or (
+            isinstance(event, Compaction) and event.stage in ("done", "given_up", "undone")
+        )
+        if noted and record is not None:
+            self.store.add_event(record.id, type_name(type(event)), dataclasses.asdict(event))
 
     def close(self) -> None:
         """Let go of session and database."""
         self._leave()
         self.store.close()
+
+    def _new(self, system: str | None, *, carry: bool) -> None:
+        chosen = self.config.chat.system if system is None else system
+        origin = self._session
+        if carry:
+            if origin is None or origin.record is None:
+                raise UsageError("There is no conversation whose summary could be carried over.")
+            chosen = origin.carried(chosen)
+        self._leave()
+        carried_from = origin.record.id if carry and origin and origin.record else None
+        self._session = Session(self.runtime, self.store, system=chosen, carried_from=carried_from)
+        self._emit(self._session.opened())
 
     def _open(self, wanted: str) -> None:
         record = self.store.resolve(wanted)
@@ -164,6 +215,7 @@ class Host:
         n_partial = self.store.recover(record.id)
         self._session = Session(self.runtime, self.store, record=self.store.session(record.id))
         self._emit(self._session.opened())
+        self._emit(self._session.context.marks())
         if n_partial:
             self._emit(
                 Notice("The last answer was cut when its process ended. `continue` extends it.", "warning")

@@ -6,11 +6,12 @@ Counts come from the calls themselves: the prefiller reports what it fed, the de
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 
 from chatkv.answer import GrowingAnswer
 from chatkv.engine.decode import Decoder
+from chatkv.engine.local import OutOfMemory
 from chatkv.engine.sampling import Sampler
 from chatkv.errors import ChatkvError
 from chatkv.protocol import Error, Event, Finish, Prefill, PrefixBreak, Turn
@@ -22,17 +23,30 @@ _SHOWN_TOKENS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """What to answer. `prompt` ends where the answer begins; `expected` is how much of it the KV should hold."""
+class Prompt:
+    """What an answer follows: `ids` that end where it begins. `expected` is how much of them the KV should hold.
 
-    prompt: Rendered
+    `in_turn` of them were prefilled while room was made, after the message came in.
+    """
+
+    rendered: Rendered
+    expected: int = 0
+    in_turn: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What to answer. `prepare` makes room and says what the prompt is; events and errors in it are the turn's."""
+
+    prepare: Callable[[Callable[[], bool]], Generator[Event, None, Prompt]]
     turn: int
     user_id: int
     answer: GrowingAnswer
     max_new_tokens: int
+    ceiling: int
+    """Tokens that the KV may hold when the answer ends."""
     received_at: float
     """`time.perf_counter()` when the command came in: TTFT counts from here."""
-    expected: int = 0
 
 
 class RunningTurn:
@@ -41,8 +55,10 @@ class RunningTurn:
     def __init__(self, runtime: Runtime, order: Order) -> None:
         self.runtime = runtime
         self.order = order
-        self.reused = self.early = self.prefilled = self.decoded = 0
+        self.reused = self.early = self.prefilled = self.decoded = self.recalled = 0
         self.finish: Finish = "error"
+        self.out_of_memory = False
+        """Whether the turn failed because an allocation did, at the smallest chunk."""
         self._first_at: float | None = None
         self._last_at = 0.0
         self._n_sampled = 0
@@ -51,10 +67,15 @@ class RunningTurn:
     def run(self, cancelled: Callable[[], bool]) -> Iterator[Event]:
         """Yield events up to and including the `turn` event. Engine failures become an `error` event before it."""
         try:
-            yield from self._prefill(cancelled)
-            yield from self._decode(cancelled)
+            prompt = yield from self.order.prepare(cancelled)
+            if cancelled():
+                self.finish = "cancelled"
+            else:
+                yield from self._prefill(prompt, cancelled)
+                yield from self._decode(prompt, cancelled)
         except ChatkvError as error:
             self.finish = "error"
+            self.out_of_memory = isinstance(error, OutOfMemory)
             yield Error(error.message, error.hint, "send")
         except BaseException as error:
             self.order.answer.finish("cancelled" if isinstance(error, GeneratorExit) else "error")
@@ -83,7 +104,7 @@ class RunningTurn:
             prefilled=self.prefilled,
             prefilled_early=self.early,
             decoded=self.decoded,
-            recalled=0,
+            recalled=self.recalled,
             ttft_s=ttft,
             tpot_s=tpot,
             kv_used_bytes=kv.used_bytes,
@@ -92,25 +113,31 @@ class RunningTurn:
             kv_tokens=kv.tokens,
         )
 
-    def _prefill(self, cancelled: Callable[[], bool]) -> Iterator[Event]:
-        engine, prompt = self.runtime.engine, self.order.prompt
-        expected = min(self.order.expected, len(prompt.ids) - 1)
+    def _prefill(self, wanted: Prompt, cancelled: Callable[[], bool]) -> Iterator[Event]:
+        engine, prompt = self.runtime.engine, wanted.rendered
+        expected = min(wanted.expected, len(prompt.ids) - 1)
         kept = self.runtime.prefiller.reachable(prompt.ids)
         if kept < expected:
             yield prefix_break(self.runtime, prompt.ids, kept=kept, expected=expected)
         self.runtime.prefiller.match(prompt.ids)
         self.reused = min(kept, engine.ledger.low)
-        self.early = kept - self.reused
+        self.prefilled = min(wanted.in_turn, kept - self.reused)
+        self.early = kept - self.reused - self.prefilled
+        self.recalled = sum(
+            s.n_tokens for s in prompt.segments if (s.kind, s.turn) == ("recalled", self.order.turn)
+        )
         engine.cache.reserve(len(prompt.ids))
-        total = len(prompt.ids) - kept
-        yield Prefill(0, total, reused=self.reused, prefilled_early=self.early)
+        total = len(prompt.ids) - kept + self.prefilled
+        yield Prefill(self.prefilled, total, reused=self.reused, prefilled_early=self.early)
         for n_fed in self.runtime.prefiller.run(prompt, cancelled):
             self.prefilled += n_fed
             yield Prefill(self.prefilled, total, reused=self.reused, prefilled_early=self.early)
+        if len(engine.ledger) == len(prompt.ids):
+            self.runtime.standing.warm(prompt.segments, self.runtime.prefiller.looked_at, self.order.turn)
 
-    def _decode(self, cancelled: Callable[[], bool]) -> Iterator[Event]:
+    def _decode(self, prompt: Prompt, cancelled: Callable[[], bool]) -> Iterator[Event]:
         engine, answer = self.runtime.engine, self.order.answer
-        if len(engine.ledger) < len(self.order.prompt.ids):
+        if len(engine.ledger) < len(prompt.rendered.ids):
             self.finish = "cancelled"
             return
         yield self.runtime.kv_event()
@@ -121,6 +148,7 @@ class RunningTurn:
             end_ids=self.runtime.end_ids,
             limit=self.order.max_new_tokens,
             turn=self.order.turn,
+            ceiling=self.order.ceiling,
         )
         try:
             for token in decoder.run(cancelled):

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from typing import IO, TYPE_CHECKING
 
 from chatkv.config import Config
-from chatkv.errors import ChatkvError
+from chatkv.errors import ChatkvError, ContextFullError
 from chatkv.paths import Paths
 from chatkv.protocol import (
     Close,
@@ -171,7 +171,8 @@ def _carry_out(
             raise command
         host.handle(command, inbox.cancelled, received_at)
     except ChatkvError as error:
-        emit(Error(error.message, error.hint, name, text))
+        choices = error.choices if isinstance(error, ContextFullError) else ()
+        emit(Error(error.message, error.hint, name, text, choices))
     except BrokenPipeError:
         raise
     except Exception as error:

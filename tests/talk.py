@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from chatkv.config import Config, MemoryConfig, PrefillConfig, SamplingConfig
+from chatkv.config import Config, MemoryConfig, PrefillConfig, SamplingConfig, changed
 from chatkv.engine.loader import LoadedModel
-from chatkv.protocol import Error, Event, Turn
+from chatkv.protocol import Compaction, Error, Event, Turn
 from chatkv.runtime import build_runtime
 from chatkv.session import Session
 from chatkv.store import MessageRecord, Store
-from chatkv.tokens import Message
 
 GREEDY = SamplingConfig(temperature=0.0, max_new_tokens=8)
+ROOMY = MemoryConfig("1 GiB")
 
 
 class Talk:
@@ -32,16 +32,19 @@ class Talk:
         reference: Any = None,
         system: str = "be kind",
         chunk: int = 16,
+        memory: MemoryConfig = ROOMY,
     ) -> None:
         self.loaded = loaded
         self.reference = reference
-        config = replace(
-            Config(), sampling=GREEDY, prefill=PrefillConfig(chunk), memory=MemoryConfig("1 GiB")
-        )
-        self.runtime = build_runtime(loaded, config)
+        self.config = replace(Config(), sampling=GREEDY, prefill=PrefillConfig(chunk), memory=memory)
+        self.runtime = build_runtime(loaded, self.config)
         self.store = Store.open(file)
         self.session = Session(self.runtime, self.store, system=system)
         self.events: list[Event] = []
+        self._changed_at = 0.0
+        self.spare_bytes = (
+            0 if self.runtime.engine.cache.can_move else 1 << 20
+        )  # states and their checkpoints
 
     def say(self, text: str, limit: int = 8, stop_after: int | None = None) -> Turn:
         return self._turn(
@@ -69,25 +72,39 @@ class Talk:
         )
 
     def fork(self, message_id: int) -> None:
-        list(self.session.fork(message_id))
-        self.check()
+        self.do(self.session.fork(message_id))
 
     def idle(self, n_steps: int = 10_000) -> None:
-        while self.session.has_idle_work and n_steps > 0:
-            list(self.session.idle_step())
-            self.check_lengths()
+        self.events = []
+        while self.session.upkeep.has_work and n_steps > 0:
+            for event in self.session.upkeep.step():
+                self._take(event)
             n_steps -= 1
+
+    def do(self, events: Iterable[Event]) -> None:
+        """Anything but a turn."""
+        self.events, self._changed_at = [], time.time()
+        for event in events:
+            self._take(event)
+        self.check_lengths()
+
+    def set(self, key: str, value: str | float | bool) -> None:
+        """Change a setting while the session is open."""
+        self.session.upkeep.interrupt()
+        self.config = changed(self.config, key, value)
+        self.runtime = build_runtime(self.loaded, self.config, self.runtime)
+        self.session.adopt(self.runtime)
+        self.check_lengths()
 
     def resume(self, *, fresh_engine: bool) -> None:
         """Open the session again from the store, as a new process would (`fresh_engine`) or as a switch does."""
         if self.session.record is None:
             return
         if fresh_engine:
-            config = replace(Config(), sampling=GREEDY, prefill=PrefillConfig(self.runtime.prefiller.chunk))
-            self.runtime = build_runtime(self.loaded, config)
+            self.runtime = build_runtime(self.loaded, self.config)
         record = self.store.session(self.session.record.id)
         self.session = Session(self.runtime, self.store, record=record)
-        self.check()
+        self.check_lengths()
 
     @property
     def path(self) -> list[MessageRecord]:
@@ -97,18 +114,18 @@ class Talk:
         leaf = self.store.session(record.id).leaf_id
         return [] if leaf is None else self.store.path(leaf)
 
-    def messages(self, path: list[MessageRecord]) -> list[Message]:
-        record = self.session.record
-        system = [Message("system", record.system)] if record and record.system else []
-        return system + [Message(m.role, m.text, m.turn, m.ids, m.answer_start, m.thought) for m in path]
-
     def check(self) -> None:
-        """Ledger = KV in every layer; the newest answer is what the model says without any cache."""
-        self.check_lengths()
-        path = self.path
+        """The newest answer is what the model says without any cache.
+
+        That cannot be said of an answer computed from moved keys, or begun in another context.
+        """
+        path, context = self.path, self.session.context
         if self.reference is None or not path or not path[-1].ids or path[-1].role != "assistant":
             return
-        prompt = self.runtime.chat.render(self.messages(path[:-1]), answer=True)
+        if self.runtime.engine.ledger.first_of("E2") is not None or self._changed_at > path[-1].created_at:
+            return
+        seen = context.messages(path[:-1], recalled_for=path[-2].id)
+        prompt = self.runtime.chat.render(seen, answer=True)
         assert_greedy(self.reference, prompt.ids, path[-1].ids)
 
     def check_lengths(self) -> None:
@@ -117,13 +134,26 @@ class Talk:
         assert lengths <= {len(engine.ledger)}, f"layers {lengths}, ledger {len(engine.ledger)}"
         assert sum(segment.n_tokens for segment in engine.ledger.segments) == len(engine.ledger)
 
+    def _take(self, event: Event) -> None:
+        """An event; while something is built beside the live KV, both parts are within the budget."""
+        self.events.append(event)
+        self.check_lengths()
+        if isinstance(event, Compaction):
+            self._changed_at = time.time()
+        engine = self.runtime.engine
+        assert (
+            engine.cache.reserved_bytes
+            <= engine.limit_tokens * self.loaded.bytes_per_token + self.spare_bytes
+        )
+
     def _turn(self, events: Iterator[Event]) -> Turn:
         self.events = []
         for event in events:
-            self.events.append(event)
-            self.check_lengths()
-        self.check()
+            self._take(event)
+        self.check_lengths()
         turn = next(event for event in self.events if isinstance(event, Turn))
+        if self.path and self.path[-1].id == turn.message_id:
+            self.check()
         failed = any(isinstance(event, Error) for event in self.events)
         assert failed == (turn.finish == "error")
         return turn

@@ -25,12 +25,19 @@ _RANGES: dict[str, tuple[float, float]] = {
     "sampling.repetition_penalty": (0.01, 100),
     "sampling.seed": (0, 2**63 - 1),
     "sampling.max_new_tokens": (1, 1 << 30),
+    "memory.keep_turns": (1, 1 << 20),
+    "memory.soft": (0.1, 1),
+    "memory.hard": (0.1, 1),
+    "memory.target": (0.05, 1),
+    "memory.summary_tokens": (0, 1 << 20),
+    "memory.recall_tokens": (0, 1 << 20),
     "prefill.chunk": (0, 1 << 20),
 }
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "load.dtype": ("auto", "bfloat16", "float16", "float32"),
     "load.weights": ("auto", "int8", "nf4"),
+    "memory.policy": ("summary", "window", "sinks", "attended"),
 }
 
 _SPOKEN: dict[Any, str] = {

@@ -70,10 +70,26 @@ class SamplingConfig:
 
 @dataclass(frozen=True, slots=True)
 class MemoryConfig:
-    """How much the KV cache may take."""
+    """How much the KV cache may take, and what goes when it is full."""
 
     budget: str = "auto"
     """`512 MiB`, `25%` or `auto`."""
+    policy: str = "summary"
+    """`summary`, `window`, `sinks` or `attended`."""
+    keep_turns: int = 2
+    """The last turns that always stay verbatim."""
+    soft: float = 0.70
+    """Share of the limit above which idle time is used to compact."""
+    hard: float = 0.90
+    """Share of the limit above which a turn waits for compaction."""
+    target: float = 0.40
+    """Share of the limit that compaction leaves in use."""
+    summary_tokens: int = 0
+    """Longest summary; 0 = by the limit."""
+    recall: bool = True
+    """Look up each message in the archive."""
+    recall_tokens: int = 0
+    """Most tokens recalled for a turn; 0 = by the limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +131,7 @@ class Config:
     sampling: SamplingConfig = field(default_factory=SamplingConfig)
     """How the next token is chosen."""
     memory: MemoryConfig = field(default_factory=MemoryConfig)
-    """How much the KV cache may take."""
+    """How much the KV cache may take, and what goes when it is full."""
     prefill: PrefillConfig = field(default_factory=PrefillConfig)
     """How prompts are read."""
     store: StoreConfig = field(default_factory=StoreConfig)

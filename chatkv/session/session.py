@@ -6,41 +6,57 @@ Every method that answers is a generator of protocol events. Text is committed t
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 
 from chatkv.answer import GrowingAnswer
 from chatkv.errors import ContextFullError, UsageError
-from chatkv.protocol import Accepted, Event, Opened, Prefill
+from chatkv.memory import summary
+from chatkv.protocol import Accepted, Event, Opened, Recalled
 from chatkv.runtime import Runtime
+from chatkv.session.compaction import Cancelled, exchange_of
+from chatkv.session.context import Context
+from chatkv.session.prompts import Prepare, Prompts
+from chatkv.session.recollection import Recollection
+from chatkv.session.remembering import Remembering
+from chatkv.session.upkeep import Upkeep
 from chatkv.store import MessageRecord, SessionRecord, Store, TurnRecord
-from chatkv.tokens import Message, Rendered, Segment
-from chatkv.turn import Order, RunningTurn, prefix_break
+from chatkv.turn import Order, RunningTurn
 
 _TITLE_CHARS = 60
+_CARRIED = "Summary of an earlier conversation:\n"
 _CUT = ("length", "stopped", "partial", "error")
-
-Cancelled = Callable[[], bool]
 
 
 class Session:
     """A conversation in progress. `record` is None until its first message is stored."""
 
     def __init__(
-        self, runtime: Runtime, store: Store, *, record: SessionRecord | None = None, system: str = ""
+        self,
+        runtime: Runtime,
+        store: Store,
+        *,
+        record: SessionRecord | None = None,
+        system: str = "",
+        carried_from: str | None = None,
     ) -> None:
         self.runtime = runtime
         self.store = store
-        self.record = record
-        self._system = (record.system or "") if record else system
-        self._path = store.path(record.leaf_id) if record and record.leaf_id is not None else []
-        self._stable: Rendered | None = None
-        self._unsettled = True
-        self._confirmed = 0
+        self.context = Context(store, record, (record.system or "") if record else system)
+        self.upkeep = Upkeep(runtime, self.context)
+        self.archive = Recollection(runtime, self.context)
+        self.memory = Remembering(self.context, self.upkeep)
+        self.prompts = Prompts(runtime, self.context, self.upkeep, self.archive)
+        self._carried_from = carried_from
+
+    @property
+    def record(self) -> SessionRecord | None:
+        """The session in the store; None until its first message is."""
+        return self.context.record
 
     @property
     def leaf(self) -> MessageRecord | None:
         """The newest message of the branch in use."""
-        return self._path[-1] if self._path else None
+        return self.context.leaf
 
     def opened(self) -> Opened:
         """The event that says what is open."""
@@ -52,9 +68,8 @@ class Session:
 
     def adopt(self, runtime: Runtime) -> None:
         """Go on with changed settings; the KV is compared with what they render, not assumed."""
-        confirmed, self.runtime = self._confirmed, runtime
-        self._follow(self._path)
-        self._confirmed = confirmed
+        self.runtime = self.archive.runtime = self.prompts.runtime = runtime
+        self.upkeep.adopt(runtime)
 
     # ── turns ────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -73,33 +88,35 @@ class Session:
         """
         if not text.strip():
             raise UsageError("There is nothing to send.", "Type a message first.")
-        turn = self._turn_after(self.leaf)
-        prompt = self._prompt([*self._messages(), Message("user", text, turn)])
-        expected = self._expected_prefix(prompt)
-        fresh, before = self.record is None, self._path if before is None else before
+        self.upkeep.interrupt()
+        n_new = self.runtime.codec.count(text)
+        self._require_room(n_new)
+        base = self.context.path
+        fresh, before = self.record is None, base if before is None else before
         record = self._stored_record(text)
-        parent = self.leaf.id if self.leaf else None
+        parent, turn = (self.leaf.id, self.leaf.turn + 1) if self.leaf else (None, 1)
         user, answer = self.store.add_exchange(record.id, parent, text, turn, self.runtime.engine.loaded.name)
         if fresh:
             yield self.opened()
-        self._path = [*self._path, user, answer]
         yield Accepted(turn, user.id, answer.id, text)
-        limit = max_new_tokens or self.runtime.max_new_tokens
-        yield from self._answer(prompt, cancelled, limit, received_at, before, expected)
+        prepare = self.prompts.message(base, user, answer)
+        yield from self._answer(
+            prepare, [*base, user, answer], before, cancelled, max_new_tokens, received_at
+        )
 
     def regenerate(
         self, cancelled: Cancelled, *, max_new_tokens: int | None, received_at: float
     ) -> Iterator[Event]:
         """Answer the last user message again, beside the old answer. Raises `UsageError` if there is none."""
-        path = list(self._path)
+        path = list(self.context.path)
         while path and path[-1].role == "assistant":
             path.pop()
         if not path:
             raise UsageError("There is no message to answer again.", "Send one first.")
-        record, user = self._existing_record(), path[-1]
-        prompt = self._prompt(self._messages(path))
+        self.upkeep.interrupt()
+        user, before = path[-1], self.context.path
         answer = self.store.add_message(
-            record.id,
+            user.session_id,
             user.id,
             "assistant",
             "",
@@ -107,12 +124,9 @@ class Session:
             turn=user.turn,
             model=self.runtime.engine.loaded.name,
         )
-        self.store.set_leaf(record.id, answer.id)
-        before, self._path = self._path, [*path, answer]
         yield Accepted(user.turn, user.id, answer.id, user.text)
-        yield from self._answer(
-            prompt, cancelled, max_new_tokens or self.runtime.max_new_tokens, received_at, before
-        )
+        prepare = self.prompts.again(path, answer)
+        yield from self._answer(prepare, [*path, answer], before, cancelled, max_new_tokens, received_at)
 
     def extend(
         self, cancelled: Cancelled, *, max_new_tokens: int | None, received_at: float
@@ -122,14 +136,12 @@ class Session:
             raise UsageError(
                 "The last answer is complete: there is nothing to continue.", "Send a message instead."
             )
-        answer, user = self.leaf, self._path[-2]
-        opening = self._prompt(self._messages(self._path[:-1]), n_more=len(answer.ids))
-        thought = Segment("thought", answer.turn, answer.answer_start)
-        visible = Segment("answer", answer.turn, len(answer.ids) - answer.answer_start)
-        prompt = Rendered((*opening.ids, *answer.ids), (*opening.segments, thought, visible))
+        self.upkeep.interrupt()
+        path = self.context.path
+        answer, user = path[-1], path[-2]
         yield Accepted(answer.turn, user.id, answer.id, user.text)
-        limit = max_new_tokens or self.runtime.max_new_tokens
-        yield from self._answer(prompt, cancelled, limit, received_at, self._path)
+        prepare = self.prompts.continued(path)
+        yield from self._answer(prepare, path, path, cancelled, max_new_tokens, received_at)
 
     def edit(
         self,
@@ -144,14 +156,14 @@ class Session:
         message = self._member(message_id)
         if message.role != "user":
             raise UsageError(f"Message {message_id} is an answer; only what you said can be edited.")
-        before = self._path
-        self._follow(self.store.path(message.parent_id) if message.parent_id is not None else [])
+        before = self.context.path
+        self.upkeep.follow(self.store.path(message.parent_id))
         try:
             yield from self.send(
                 text, cancelled, max_new_tokens=max_new_tokens, received_at=received_at, before=before
             )
         except (UsageError, ContextFullError):
-            self._follow(before)
+            self.upkeep.follow(before)
             raise
 
     def fork(self, message_id: int) -> Iterator[Event]:
@@ -160,70 +172,74 @@ class Session:
         if message.role != "assistant":
             raise UsageError(f"Message {message_id} is yours; fork from the answer before it, or edit it.")
         self.store.set_leaf(message.session_id, message.id)
-        self._follow(self.store.path(message.id))
+        self.upkeep.follow(self.store.path(message.id))
         yield self.opened()
+        yield self.context.marks()
 
-    # ── idle work ────────────────────────────────────────────────────────────────────────────────────────
+    # ── memory ───────────────────────────────────────────────────────────────────────────────────────────
 
-    @property
-    def has_idle_work(self) -> bool:
-        """Whether the KV can be brought closer to what the next prompt must begin with."""
-        return self._unsettled
+    def look_up(self, words: str) -> Recalled:
+        """Look `words` up in the archive; what is found goes along with the next message."""
+        return self.archive.look_up(words, self.upkeep.planner.left_for_recall(0))
 
-    def idle_step(self) -> Iterator[Event]:
-        """Canonicalize for a moment: cut the KV to the stable prefix, prefill what it lacks of it."""
-        engine = self.runtime.engine
-        if self._stable is None:
-            self._stable = self.runtime.chat.stable_prefix(self._messages())
-            kept = self.runtime.prefiller.reachable(self._stable.ids)
-            if kept < min(self._confirmed, len(self._stable.ids) - 1):
-                yield prefix_break(self.runtime, self._stable.ids, kept=kept, expected=self._confirmed)
-            return
-        if len(self._stable.ids) > engine.limit_tokens:
-            self._unsettled = False
-            return
-        n_fed = self.runtime.prefiller.idle_step(self._stable)
-        if n_fed:
-            yield Prefill(len(engine.ledger), len(self._stable.ids), early=True)
-            return
-        self._unsettled, self._confirmed = False, len(self._stable.ids)
-        engine.cache.give_back()
-        yield self.runtime.kv_event()
+    def keep(self, text: str, name: str) -> Iterator[Event]:
+        """Keep `text` as a document of this conversation. Raises `UsageError` if it is empty."""
+        if not text.strip():
+            raise UsageError("There is nothing to keep.", "The text is empty.")
+        fresh = self.record is None
+        record = self._stored_record(name or text)
+        if fresh:
+            yield self.opened()
+        yield self.archive.keep(record.id, text, name, self.upkeep.planner.room.recall)
 
-    def rest(self) -> None:
-        """No more idle work until the conversation moves on."""
-        self._unsettled = False
+    def carried(self, system: str) -> str:
+        """The system part of a session that goes on from this one: `system`, and what was summarized here.
+
+        Without a summary, one is extracted from all turns.
+        """
+        record = self.context.summary
+        rounds = [round for round in self.context.rounds if round.turn not in self.context.gone()]
+        words = summary.written(
+            None,
+            [exchange_of(round) for round in rounds],
+            previous=record.text if record else "",
+            edited=record.edited if record else "",
+            limit=self.upkeep.planner.room.summary,
+            count=self.runtime.codec.count,
+        )
+        return f"{system}\n\n{_CARRIED}{words.text}".strip()
 
     # ── parts ────────────────────────────────────────────────────────────────────────────────────────────
 
     def _answer(
         self,
-        prompt: Rendered,
+        prepare: Prepare,
+        path: Sequence[MessageRecord],
+        before: Sequence[MessageRecord],
         cancelled: Cancelled,
-        limit: int,
+        max_new_tokens: int | None,
         received_at: float,
-        before: list[MessageRecord],
-        expected: int = 0,
     ) -> Iterator[Event]:
-        """Run the turn at the end of the path; stopped before its first token, it leaves the branch `before`."""
-        started, (user, answer) = time.perf_counter(), self._path[-2:]
+        """Run the turn at the end of `path`; stopped before its first token, it leaves the branch `before`."""
+        started, (user, answer) = time.perf_counter(), path[-2:]
         growing = GrowingAnswer(self.runtime, self.store, answer)
-        order = Order(prompt, answer.turn, user.id, growing, limit, received_at, expected)
+        limit = max_new_tokens or self.runtime.max_new_tokens
+        order = Order(
+            prepare, answer.turn, user.id, growing, limit, self.upkeep.planner.room.ceiling, received_at
+        )
         running = RunningTurn(self.runtime, order)
         try:
             yield from running.run(cancelled)
+            if running.out_of_memory:
+                yield self.upkeep.lower_limit()
         finally:
             self._save_turn(running, time.perf_counter() - started)
             ended = self.store.message(answer.id)
             if running.finish == "cancelled" and not ended.ids:
                 self.store.set_leaf(user.session_id, before[-1].id if before else None)
-                self._follow(before)
+                self.upkeep.follow(before)
             else:
-                self._follow([*self._path[:-1], ended])
-
-    def _follow(self, path: list[MessageRecord]) -> None:
-        """Make `path` the branch in use; the KV is settled to it when idle."""
-        self._path, self._stable, self._unsettled, self._confirmed = path, None, True, 0
+                self.upkeep.follow([*path[:-2], self.store.message(user.id), ended])
 
     def _save_turn(self, running: RunningTurn, total_s: float) -> None:
         event, record = running.result(), self._existing_record()
@@ -233,34 +249,29 @@ class Session:
             TurnRecord(session_id=record.id, model=model, total_s=total_s, created_at=time.time(), **fields)
         )
 
-    def _prompt(self, messages: list[Message], *, n_more: int = 0) -> Rendered:
-        """The prompt's ids. Raises `ContextFullError`, with the counts, where they leave no room for an answer."""
-        prompt = self.runtime.chat.render(messages, answer=True)
-        n_tokens, limit = len(prompt.ids) + n_more, self.runtime.engine.limit_tokens
-        if n_tokens >= limit:
-            what = "context" if limit == self.runtime.engine.loaded.context_tokens else "memory budget"
-            newest = self.runtime.codec.count(messages[-1].text)
+    def _require_room(self, n_new: int) -> None:
+        """Raise `ContextFullError`, with counts and choices, for a message that fits whatever is compacted."""
+        over = self.upkeep.planner.excess(n_new)
+        if over > 0:
+            engine = self.runtime.engine
+            what = "context" if engine.limit_tokens == engine.loaded.context_tokens else "memory budget"
             raise ContextFullError(
-                f"The conversation with this message is {n_tokens:,} tokens ({newest:,} of them new); "
-                f"the {what} holds {limit:,}.",
-                "Shorten the message, fork from an earlier answer, or start a new session.",
+                f"This message is {n_new:,} tokens; the {what} holds {engine.limit_tokens:,} and has room for "
+                f"{max(0, n_new - over):,} in a message.",
+                "Send its beginning, or keep it as a document to recall from.",
+                choices=("head", "document"),
             )
-        return prompt
 
-    def _expected_prefix(self, prompt: Rendered) -> int:
-        """How many tokens this prompt should find in the KV: those that were settled, and what earlier turns share."""
-        ledger = self.runtime.engine.ledger
-        if not self._path or ledger.shared(prompt.ids) >= len(ledger):
-            return 0
-        stable = self._stable or self.runtime.chat.stable_prefix(self._messages())
-        return max(self._confirmed, ledger.shared(stable.ids))
-
-    def _messages(self, path: list[MessageRecord] | None = None) -> list[Message]:
-        system = [Message("system", self._system)] if self._system else []
-        return system + [_as_message(record) for record in (self._path if path is None else path)]
-
-    def _turn_after(self, leaf: MessageRecord | None) -> int:
-        return leaf.turn + 1 if leaf else 1
+    def head_of(self, text: str) -> str:
+        """As much of the beginning of `text` as fits into one message."""
+        room = -self.upkeep.planner.excess(0)
+        low, high = 0, len(text)
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (
+                (middle, high) if self.runtime.codec.count(text[:middle]) <= room else (low, middle - 1)
+            )
+        return text[:low]
 
     def _member(self, message_id: int) -> MessageRecord:
         message = self.store.message(message_id)
@@ -276,11 +287,7 @@ class Session:
         if self.record is None:
             title = " ".join(first_text.split())
             title = title if len(title) <= _TITLE_CHARS else title[: _TITLE_CHARS - 1] + "…"
-            self.record = self.store.create_session(
-                self.runtime.engine.loaded.name, title, self._system or None
+            self.context.record = self.store.create_session(
+                self.runtime.engine.loaded.name, title, self.context.system or None, self._carried_from
             )
-        return self.record
-
-
-def _as_message(record: MessageRecord) -> Message:
-    return Message(record.role, record.text, record.turn, record.ids, record.answer_start, record.thought)
+        return self._existing_record()

@@ -1,0 +1,220 @@
+"""What is done about the KV between turns and before one: settle it, let recalled text go, compact, heal.
+
+All of it can be interrupted between two steps. Nothing here is needed for an answer to be right, only for it to
+come soon and to fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+
+from chatkv.engine.local import OutOfMemory
+from chatkv.kv.ledger import clip
+from chatkv.kv.moves import splice
+from chatkv.protocol import Event, Notice, Prefill
+from chatkv.runtime import Runtime
+from chatkv.session.compaction import Cancelled, Draft, Plan, RunningCompaction
+from chatkv.session.context import Context
+from chatkv.session.planning import Planner
+from chatkv.store import MessageRecord
+from chatkv.tokens import Rendered
+from chatkv.turn import prefix_break
+
+Work = Generator[Event, None, None]
+
+_LOWERED_SHARE = 0.8
+_LEAST_LIMIT = 256
+"""Tokens below which it is not the KV that takes the memory."""
+
+
+class Upkeep:
+    """Looks after the KV of one context. `step` does a moment of idle work while `has_work`.
+
+    `in_turn` is how many tokens of the next prompt `make_room` prefilled.
+    """
+
+    def __init__(self, runtime: Runtime, context: Context) -> None:
+        self.runtime = runtime
+        self.context = context
+        self.planner = Planner(runtime, context)
+        self.in_turn = 0
+        self._confirmed = 0
+        self._work: Work | None = None
+        self._resting = False
+        self._draft = Draft()
+        self._warned = False
+        self._tried: int | None = None
+        runtime.standing.heat = {}
+        self.adopt(runtime)
+
+    # ── what the conversation tells ──────────────────────────────────────────────────────────────────────
+
+    def adopt(self, runtime: Runtime) -> None:
+        """Go on with changed settings; the KV is compared with what they render, not assumed."""
+        self.interrupt()
+        self.runtime = runtime
+        self.planner.adopt(runtime)
+        self.context.keeps_recalled = not runtime.engine.cache.can_move
+        engine = runtime.engine
+        engine.rewind(engine.limit_tokens)
+        engine.cache.shrink(engine.limit_tokens)
+        confirmed = min(self._confirmed, len(engine.ledger))
+        self.moved()
+        self._confirmed = confirmed
+
+    def follow(self, path: Sequence[MessageRecord]) -> None:
+        """Make `path` the branch in use; the KV is settled to it when idle."""
+        self.context.follow(path)
+        self.moved()
+
+    def moved(self) -> None:
+        """The conversation is not where it was: there may be work again."""
+        self.interrupt()
+        self.planner.moved()
+        self._resting, self._confirmed = False, 0
+        standing = self.runtime.standing
+        standing.room = self.planner.room
+        turns = (round.turn for round in self.context.rounds if round.user_id in self.context.pins)
+        standing.pinned = frozenset(turns)
+
+    def rest(self) -> None:
+        """No more idle work until the conversation moves on."""
+        self.interrupt()
+        self._resting = True
+
+    def interrupt(self) -> None:
+        """Give way: what was begun is undone, so that the KV is the ledger's and whole."""
+        work, self._work = self._work, None
+        if work is not None:
+            work.close()
+
+    def expected(self, prompt: Rendered) -> int:
+        """How many tokens of `prompt` should be in the KV: those that were settled, and what earlier turns share."""
+        ledger = self.runtime.engine.ledger
+        if not self.context.path or ledger.shared(prompt.ids) >= len(ledger):
+            return 0
+        return max(self._confirmed, ledger.shared(self.planner.stable.ids))
+
+    # ── idle ─────────────────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def has_work(self) -> bool:
+        """Whether `step` would do something."""
+        return not self._resting
+
+    def step(self) -> Work:
+        """A moment of idle work."""
+        if self._work is None:
+            self._work = self._idle()
+        try:
+            yield next(self._work)
+        except StopIteration:
+            self._work, self._resting = None, True
+
+    def _idle(self) -> Work:
+        engine, planner = self.runtime.engine, self.planner
+        yield from self._drop_recalled()
+        yield from self._settle()
+        yield from self._warn()
+        plan = planner.when_idle()
+        leaf = self.context.leaf.id if self.context.leaf else None
+        if plan is not None and self._tried != leaf:
+            yield from self._compact(plan.as_begun(self._draft), _never)
+            self._tried = leaf
+            yield from self._settle()
+        while planner.policy.heals and engine.cache.can_move and self.runtime.prefiller.heal_step():
+            at = engine.ledger.first_of("E2")
+            yield Prefill(len(engine.ledger) if at is None else at, len(engine.ledger), early=True)
+        engine.cache.give_back()
+        yield self.runtime.kv_event()
+
+    def _settle(self) -> Work:
+        """Canonicalize: cut the KV to the stable prefix, prefill what it lacks of it."""
+        engine, stable = self.runtime.engine, self.planner.stable
+        kept = self.runtime.prefiller.reachable(stable.ids)
+        if kept < min(self._confirmed, len(stable.ids) - 1):
+            yield prefix_break(self.runtime, stable.ids, kept=kept, expected=self._confirmed)
+        if len(stable.ids) > engine.limit_tokens:
+            return
+        while self.runtime.prefiller.idle_step(stable):
+            yield Prefill(len(engine.ledger), len(stable.ids), early=True)
+        self._confirmed = len(stable.ids)
+
+    def _drop_recalled(self) -> Work:
+        """Let text that was recalled for an earlier turn go by moving what stands behind it: nothing is read again."""
+        engine = self.runtime.engine
+        if self.context.keeps_recalled or all(s.kind != "recalled" for s in engine.ledger.segments):
+            return
+        new = self.planner.stable
+        way = splice(Rendered(tuple(engine.ledger.ids), engine.ledger.segments), new)
+        n_built = way.built - way.shared
+        if not way.moves or n_built > self.runtime.prefiller.chunk or not engine.turnings:
+            return
+        try:
+            engine.replace(way.shared, new.ids[way.shared : way.built], way.moves)
+            self.in_turn += n_built
+        except (
+            OutOfMemory
+        ):  # the KV is cut to what is shared; the rest is prefilled as if it had never been there
+            return
+        engine.ledger.relabel(clip(new.segments, len(engine.ledger)))
+        self._confirmed = min(self._confirmed, way.shared)
+        yield self.runtime.kv_event()
+
+    # ── room ─────────────────────────────────────────────────────────────────────────────────────────────
+
+    def make_room(self, n_new: int, cancelled: Cancelled) -> Work:
+        """Compact until a message of `n_new` tokens and its answer fit.
+
+        Once for the usual reasons; with ever fewer turns kept only where the message would not fit at all.
+        """
+        self.interrupt()
+        self.in_turn = 0
+        yield from self._drop_recalled()
+        if not self.planner.is_full(n_new):
+            return
+        yield from self._warn()
+        for keep in self.planner.keeps(n_new):
+            plan = self.planner.plan("full", keep, n_new)
+            if plan is not None and not cancelled():
+                yield from self._compact(plan, cancelled)
+            if cancelled() or self.planner.fits(n_new):
+                return
+
+    def lower_limit(self) -> Notice:
+        """Memory ran out although the budget allows more: from now on the KV may hold less, so that old turns go."""
+        engine = self.runtime.engine
+        engine.limit(max(_LEAST_LIMIT, int(len(engine.ledger) * _LOWERED_SHARE)))
+        self.adopt(self.runtime)
+        text = f"Memory ran out: the KV may hold {engine.limit_tokens:,} tokens from now on. Send it again."
+        return Notice(text, "warning")
+
+    def compact(self, instructions: str, cancelled: Cancelled) -> Work:
+        """Compact now, because a person asked. Raises `UsageError` if nothing can go."""
+        self.interrupt()
+        plan = self.planner.asked(instructions)
+        yield from self._drop_recalled()
+        yield from self._compact(plan, cancelled)
+        self.moved()
+
+    def _warn(self) -> Work:
+        warning = None if self._warned else self.planner.warning()
+        if warning is not None:
+            self._warned = True
+            yield warning
+
+    def _compact(self, plan: Plan, cancelled: Cancelled) -> Work:
+        running = RunningCompaction(self.runtime, self.context, plan, self._draft)
+        for event in running.run(cancelled):
+            if event.stage == "done":
+                self.planner.moved()
+                self._confirmed = 0
+                self.in_turn += running.built
+            yield event
+        if running.record is not None:
+            yield self.context.marks()
+            yield self.runtime.kv_event()
+
+
+def _never() -> bool:
+    return False

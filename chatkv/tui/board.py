@@ -30,6 +30,11 @@ class Board:
         """The newest turn, waiting prompts apart."""
         return self.turns[-1] if self.turns else None
 
+    @property
+    def last_turn(self) -> int:
+        """Number of the newest turn that the worker has taken; 0 while there is none."""
+        return max((turn.turn for turn in self.turns), default=0)
+
     def get(self, key: int) -> Exchange | None:
         """The turn or waiting prompt with this key."""
         return next((exchange for exchange in reversed(self.exchanges) if exchange.key == key), None)
@@ -38,9 +43,9 @@ class Board:
         """A new turn about `prompt`, not yet on the board."""
         return Exchange(next(self._keys), prompt, state="waiting")
 
-    def enqueue(self, prompt: str) -> Exchange:
+    def enqueue(self, prompt: str, *, head_only: bool = False) -> Exchange:
         """Let `prompt` wait at the end of the line."""
-        self.queue.append(replace(self.fresh(prompt), state="queued"))
+        self.queue.append(replace(self.fresh(prompt), state="queued", head_only=head_only))
         return self.queue[-1]
 
     def empty_queue(self) -> list[str]:
@@ -60,6 +65,12 @@ class Board:
                 self.turns[n] = exchange
                 return exchange
         raise AssertionError(f"no turn {exchange.key}")
+
+    def grow(self, text: str, *, thought: bool) -> None:
+        """Add to the answer of the newest turn, or to the thought before it."""
+        turn = self.turns[-1]
+        name = "thought" if thought else "answer"
+        self.turns[-1] = replace(turn, **{name: getattr(turn, name) + text}, state="streaming")
 
     def cut_at(self, user_id: int) -> None:
         """Drop the turn of this user message and all that follow."""

@@ -1,12 +1,16 @@
-"""The actions of the chat in the command palette, taken from their bindings."""
+"""The actions of the chat in the command palette: those of its bindings, and the commands with a slash."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 from textual.binding import Binding
 from textual.command import DiscoveryHit, Hit, Hits, Provider
+
+from chatkv.tui.screens.chat import ChatScreen
+from chatkv.tui.slash import COMMANDS
 
 
 class ChatCommands(Provider):
@@ -14,17 +18,23 @@ class ChatCommands(Provider):
 
     async def discover(self) -> Hits:
         """All of them."""
-        for title, meaning, action in self._actions():
-            yield DiscoveryHit(title, partial(self.app.run_action, action, self.screen), help=meaning)
+        for title, meaning, act in self._all():
+            yield DiscoveryHit(title, act, help=meaning)
 
     async def search(self, query: str) -> Hits:
         """Those that fit `query`, the best first."""
         matcher = self.matcher(query)
-        for title, meaning, action in self._actions():
+        for title, meaning, act in self._all():
             score = max(matcher.match(title), matcher.match(meaning))
             if score > 0:
-                command = partial(self.app.run_action, action, self.screen)
-                yield Hit(score, matcher.highlight(title), command, help=meaning)
+                yield Hit(score, matcher.highlight(title), act, help=meaning)
+
+    def _all(self) -> Iterator[tuple[str, str, Callable[[], Any]]]:
+        for title, meaning, action in self._actions():
+            yield title, meaning, partial(self.app.run_action, action, self.screen)
+        if isinstance(self.screen, ChatScreen):
+            for command in COMMANDS:
+                yield command.usage, command.meaning, partial(self.screen.begin_command, command)
 
     def _actions(self) -> Iterator[tuple[str, str, str]]:
         seen: set[str] = set()

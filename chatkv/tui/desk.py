@@ -10,13 +10,16 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from chatkv.errors import ChatkvError
-from chatkv.protocol import Command, Event, Notice, PrefixBreak, Turn
-from chatkv.tui.conversation import Conversation, TurnCommand
-from chatkv.tui.exchange import Issue, Rebuild, Reload, Say, Update
+from chatkv.errors import ChatkvError, UsageError
+from chatkv.protocol import Command, Error, Event, Keep, Notice, PrefixBreak, Set, Summary, Turn
+from chatkv.tui.conversation import Conversation
+from chatkv.tui.exchange import Front, GiveBack, Issue, Rebuild, Reload, Say, Update
+from chatkv.tui.flight import TurnCommand
 from chatkv.tui.gauges import Gauges, Meter
 from chatkv.tui.inert import one_line
 from chatkv.tui.link import Died, Link, Started
+from chatkv.tui.slash import Act, as_typed, read
+from chatkv.tui.telling import told
 
 if TYPE_CHECKING:
     from chatkv.tui.library import Library
@@ -40,6 +43,8 @@ class Desk:
         self._gauge = gauge
         self._meter = Meter(clock)
         self._outbox: asyncio.Queue[Command] = asyncio.Queue()
+        self._settings: list[Set] = []
+        """What was set in this app, the newest last: a worker that takes another's place is told."""
         self._given_up = False
 
     @property
@@ -81,13 +86,52 @@ class Desk:
         except ChatkvError as error:
             self._show(Say(str(error), "error"))
             return
-        self._meter.open(chat.session.title, chat.rows)
+        self._meter.open(chat.session.title, chat.rows, chat.compactions)
         self.do(self.conversation.show_session(chat.session.id, chat.session.title, chat.exchanges))
 
-    def new(self) -> None:
-        """Leave for a new session."""
+    def new(self, *, carry: bool = False) -> None:
+        """Leave for a new session; `carry`: with the summary of this one."""
         self._meter.open("")
-        self.do(self.conversation.start_new())
+        self.do(self.conversation.start_new(carry=carry))
+
+    def enter(self, text: str) -> None:
+        """Carry out what was entered: a command or a message. An edited message is never a command."""
+        conversation = self.conversation
+        if conversation.editing is not None:
+            self.do(conversation.submit(text))
+            return
+        try:
+            wish = read(text, conversation.board.last_turn)
+        except UsageError as error:
+            self.do([GiveBack(text), Say(str(error), "error")])
+            return
+        match wish:
+            case str():
+                self.do(conversation.submit(wish))
+            case Act(name):
+                self._act(name, text)
+            case _:
+                self.do(conversation.order(wish, text))
+
+    def settle(self, text: str, choice: str | None) -> None:
+        """Do with a message that was too long what the person chose; None = back to the composer."""
+        match choice:
+            case "head":
+                self.do(self.conversation.submit(text, head_only=True))
+            case "document":
+                self.do(self.conversation.order(Keep(text), as_typed(text)))
+            case _:
+                self.do([GiveBack(as_typed(text))])
+
+    def _act(self, name: str, typed: str) -> None:
+        match name:
+            case "help":
+                self.do([Front("help")])
+            case "summary":
+                front: list[Update] = [Front("summary")] if self.conversation.ready else []
+                self.do([*front, *self.conversation.order(Summary(), typed)])
+            case _:
+                self.new(carry=name == "new with the summary")
 
     def rename(self, session: str, title: str) -> None:
         """Give a stored session another title. Raises `ChatkvError`."""
@@ -114,18 +158,24 @@ class Desk:
         match item:
             case Started():
                 self._empty_outbox()
+                for command in self._settings:
+                    self._outbox.put_nowait(command)
                 self.do(self.conversation.on_restart())
+            case Error(command="set") if self._settings:
+                self._settings.pop()
             case Died(reason, final):
                 self._mourn(reason, final)
             case Notice(text, level):
                 self._show(Say(text, level))
             case PrefixBreak(tokens=tokens, reason=reason, position=position):
-                told = f"The KV did not hold the prefix from token {position:,}: {tokens:,} tokens are read again."
-                self._show(Say(f"{told} {reason}".strip(), "warning"))
+                broken = f"The KV did not hold the prefix from token {position:,}: {tokens:,} tokens are read again."
+                self._show(Say(f"{broken} {reason}".strip(), "warning"))
         if isinstance(item, Started | Died):
             return
         moved = self._meter.on_event(item)
         self.do(self.conversation.on_event(item))
+        if (said := told(item)) is not None:
+            self._show(said)
         if isinstance(item, Turn):
             self._retitle()
         if moved:
@@ -158,6 +208,8 @@ class Desk:
     def _issue(self, command: Command) -> None:
         if isinstance(command, TurnCommand):
             self._meter.ask()
+        if isinstance(command, Set):
+            self._settings.append(command)
         self._outbox.put_nowait(command)
 
     def _empty_outbox(self) -> None:

@@ -5,17 +5,17 @@ Plain data; knows neither widgets nor where the text comes from.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from chatkv.protocol import Command, Finish
+from chatkv.protocol import Command, Finish, Summarized
 
 State = Literal[
     "queued", "waiting", "streaming", "complete", "stopped", "length", "partial", "error", "context"
 ]
 """`queued`: not sent yet. `waiting`: sent, no token yet. The rest as in the store, with `context` for a full one."""
 
-OVER: dict[Finish, State] = {
+_OVER: dict[Finish, State] = {
     "stop": "complete",
     "length": "length",
     "cancelled": "stopped",
@@ -25,8 +25,17 @@ OVER: dict[Finish, State] = {
 """How a turn's `finish` reads on the screen."""
 
 RUNNING: tuple[State, ...] = ("waiting", "streaming")
-EXTENDABLE: tuple[State, ...] = ("length", "stopped", "partial", "error")
-"""Answers that `continue` can take up."""
+
+Mark = Literal["verbatim", "summarized", "archived", "pinned"]
+"""How a turn stands in the context; the same words as in the protocol."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recollection:
+    """What the archive gave for a turn: a title of one line, and the text that stood before the question."""
+
+    title: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +51,23 @@ class Exchange:
     """What went wrong and what to do, shown beside the text."""
     user_id: int | None = None
     answer_id: int | None = None
+    turn: int = 0
+    """Its number on the branch, from 1; 0 = not known yet."""
+    mark: Mark = "verbatim"
+    divider: str = ""
+    """What is to be said below the last turn that left the context."""
+    recalled: Recollection | None = None
+    head_only: bool = False
+    """To be sent as far as it fits."""
+
+    @property
+    def extendable(self) -> bool:
+        """Whether `continue` can take its answer up."""
+        return self.state in ("length", "stopped", "partial", "error")
+
+    def ended(self, finish: Finish) -> Exchange:
+        """The turn after its end."""
+        return replace(self, state=_OVER[finish])
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +80,41 @@ class Show:
     """Add or redraw this turn."""
 
     exchange: Exchange
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Marks of turns changed; their texts did not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What goes along with the next message; None = nothing any more."""
+
+    recollection: Recollection | None
+
+
+@dataclass(frozen=True, slots=True)
+class Summed:
+    """The summary in force."""
+
+    summary: Summarized
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    """Bring this screen to the front."""
+
+    name: Literal["help", "summary"]
+
+
+@dataclass(frozen=True, slots=True)
+class Choose:
+    """A message is too long: ask what to do with `text`."""
+
+    text: str
+    message: str
+    choices: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,4 +155,4 @@ class Reload:
     session: str
 
 
-Update = Rebuild | Show | Stream | GiveBack | Issue | Say | Reload
+Update = Rebuild | Show | Remark | Found | Summed | Front | Choose | Stream | GiveBack | Issue | Say | Reload

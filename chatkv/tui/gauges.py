@@ -10,7 +10,21 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from chatkv.protocol import Accepted, Delta, Error, Event, Kv, Loading, Opened, Prefill, Ready, Thought, Turn
+from chatkv.protocol import (
+    Accepted,
+    Compaction,
+    Delta,
+    Error,
+    Event,
+    Kv,
+    Loading,
+    Opened,
+    Prefill,
+    Ready,
+    Recalled,
+    Thought,
+    Turn,
+)
 
 Phase = Literal["starting", "loading", "idle", "prefill", "decode", "down", "gone"]
 """`down`: the worker died and is being restarted. `gone`: it will not be, until someone asks for it."""
@@ -31,6 +45,8 @@ class TurnRow:
     """Tokens in the KV when it ended; of a running turn: the last exact count and what was added since."""
     live: bool = False
     """Still running: counts so far."""
+    recalled: int = 0
+    """Prompt tokens that came out of the archive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +65,10 @@ class Gauges:
     """Finished turns, oldest first."""
     current: TurnRow | None = None
     """The running turn, else the last one."""
+    compaction: Compaction | None = None
+    """Progress of the one that runs."""
+    compactions: tuple[int, ...] = ()
+    """How many turns had ended when room was made, each time."""
 
 
 class Meter:
@@ -60,11 +80,19 @@ class Meter:
         self._asked_at = 0.0
         self._first_at: float | None = None
 
-    def open(self, title: str, rows: Iterable[TurnRow] = ()) -> None:
-        """Another conversation is on screen; its past turns are `rows`."""
+    def open(self, title: str, rows: Iterable[TurnRow] = (), compactions: Iterable[int] = ()) -> None:
+        """Another conversation is on screen; its past turns are `rows`, room was made after so many of them."""
         known = tuple(rows)
-        last = known[-1] if known else None
-        self.gauges = replace(self.gauges, title=title, rows=known, current=last, kv=None, prefill=None)
+        self.gauges = replace(
+            self.gauges,
+            title=title,
+            rows=known,
+            current=known[-1] if known else None,
+            kv=None,
+            prefill=None,
+            compaction=None,
+            compactions=tuple(compactions),
+        )
 
     def rename(self, title: str) -> None:
         """The conversation on screen has this title."""
@@ -85,6 +113,7 @@ class Meter:
             prefill=None,
             loading=None,
             current=current,
+            compaction=None,
         )
 
     def on_event(self, event: Event) -> bool:
@@ -111,10 +140,18 @@ class Meter:
                 self._on_prefill(event)
             case Delta(decoded=decoded) | Thought(decoded=decoded):
                 self._on_text(decoded)
+            case Recalled(turn=turn, tokens=tokens) if (
+                before.current and before.current.live and before.current.turn == turn
+            ):
+                self.gauges = replace(before, current=replace(before.current, recalled=tokens))
+            case Compaction():
+                self._on_compaction(event)
             case Turn():
                 self._on_turn(event)
             case Error() if before.phase in ("prefill", "decode"):
-                self.gauges = replace(before, phase="idle", prefill=None)
+                self.gauges = replace(before, phase="idle", prefill=None, compaction=None)
+            case Error(command="compact"):
+                self.gauges = replace(before, compaction=None)
         return self.gauges is not before
 
     def _on_prefill(self, event: Prefill) -> None:
@@ -129,6 +166,13 @@ class Meter:
         )
         self.gauges = replace(self.gauges, phase="prefill", prefill=event, current=current)
 
+    def _on_compaction(self, event: Compaction) -> None:
+        running = event if event.stage in ("summarizing", "rebuilding") else None
+        self.gauges = replace(self.gauges, compaction=running)
+        if event.stage == "done":
+            made = (*self.gauges.compactions, len(self.gauges.rows))
+            self.gauges = replace(self.gauges, compactions=made)
+
     def _on_text(self, decoded: int) -> None:
         now, current = self._clock(), self._live()
         if self._first_at is None:
@@ -141,7 +185,7 @@ class Meter:
             tpot_s=tpot_s,
             kv_tokens=current.kv_tokens + decoded - current.decoded,
         )
-        self.gauges = replace(self.gauges, phase="decode", prefill=None, current=current)
+        self.gauges = replace(self.gauges, phase="decode", prefill=None, current=current, compaction=None)
 
     def _on_turn(self, event: Turn) -> None:
         row = TurnRow(
@@ -153,16 +197,20 @@ class Meter:
             event.ttft_s,
             event.tpot_s,
             event.kv_tokens,
+            recalled=event.recalled,
         )
-        kv = Kv(
-            event.kv_tokens,
-            event.kv_used_bytes,
-            event.kv_reserved_bytes,
-            event.kv_budget_bytes,
-            self.gauges.ready.context_tokens if self.gauges.ready else 0,
+        known = self.gauges.kv or Kv(0, 0, 0, 0, self.gauges.ready.context_tokens if self.gauges.ready else 0)
+        kv = replace(
+            known,
+            tokens=event.kv_tokens,
+            used_bytes=event.kv_used_bytes,
+            reserved_bytes=event.kv_reserved_bytes,
+            budget_bytes=event.kv_budget_bytes,
         )
         rows = (*self.gauges.rows, row)
-        self.gauges = replace(self.gauges, phase="idle", prefill=None, rows=rows, current=row, kv=kv)
+        self.gauges = replace(
+            self.gauges, phase="idle", prefill=None, rows=rows, current=row, kv=kv, compaction=None
+        )
 
     def _live(self, kv_tokens: int | None = None) -> TurnRow:
         current = self.gauges.current

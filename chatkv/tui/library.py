@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from chatkv.errors import UsageError
 from chatkv.tui.exchange import Exchange, State
 from chatkv.tui.gauges import TurnRow
+from chatkv.tui.telling import stored_recollection
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,6 +41,8 @@ class StoredChat:
     session: StoredSession
     exchanges: tuple[Exchange, ...]
     rows: tuple[TurnRow, ...]
+    compactions: tuple[int, ...] = ()
+    """How many of the turns were there when room was made, each time."""
 
 
 class Library:
@@ -58,8 +61,10 @@ class Library:
         store = self._opened()
         record = store.resolve(wanted)
         exchanges = pair(store.path(record.leaf_id))
-        rows = tuple(_row(turn) for turn in store.turns(record.id))
-        return StoredChat(_session(record), exchanges, rows)
+        turns = store.turns(record.id)
+        made = [summary.created_at for summary in store.summaries(record.id) if summary.origin != "edited"]
+        compactions = tuple(sum(turn.created_at <= moment for turn in turns) for moment in made)
+        return StoredChat(_session(record), exchanges, tuple(map(_row, turns)), compactions)
 
     def title(self, session: str) -> str:
         """The session's title now; empty while it is not stored."""
@@ -99,21 +104,17 @@ def pair(messages: Sequence[MessageRecord]) -> tuple[Exchange, ...]:
     turns: list[Exchange] = []
     for message in messages:
         if message.role == "user":
-            turns.append(Exchange(0, message.text, state="stopped", user_id=message.id))
+            turns.append(_asked(message))
             continue
         asked = turns.pop() if turns and turns[-1].answer_id is None else Exchange(0, "")
-        turns.append(
-            Exchange(
-                0,
-                asked.prompt,
-                message.text,
-                message.thought,
-                _state(message),
-                user_id=asked.user_id,
-                answer_id=message.id,
-            )
-        )
+        said = replace(asked, answer=message.text, thought=message.thought, state=_state(message))
+        turns.append(replace(said, answer_id=message.id))
     return tuple(turns)
+
+
+def _asked(message: MessageRecord) -> Exchange:
+    found = stored_recollection(message.recalled)
+    return Exchange(0, message.text, state="stopped", user_id=message.id, turn=message.turn, recalled=found)
 
 
 def _state(message: MessageRecord) -> State:
@@ -135,4 +136,5 @@ def _row(turn: TurnRecord) -> TurnRow:
         turn.ttft_s,
         turn.tpot_s,
         turn.kv_tokens,
+        recalled=turn.recalled,
     )

@@ -15,11 +15,11 @@ def mib(nbytes: int) -> str:
 
 
 def size(nbytes: int) -> str:
-    """Bytes with a fitting binary unit: `512 B`, `1.5 KiB`, `93.8 MiB`."""
+    """Bytes with a fitting binary unit, in at most eight cells: `512 B`, `1.5 KiB`, `93.8 MiB`, `412 MiB`."""
     amount = float(nbytes)
     for unit in ("B", "KiB", "MiB"):
         if amount < 1024:
-            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+            return f"{amount:.0f} {unit}" if unit == "B" or amount >= 99.95 else f"{amount:.1f} {unit}"
         amount /= 1024
     return f"{amount:.1f} GiB"
 

@@ -20,7 +20,8 @@ from chatkv.tui.widgets.composer import Composer
 from chatkv.tui.widgets.transcript import Transcript
 from chatkv.tui.widgets.turn import TurnView
 
-FAKE = Path(__file__).with_name("fake_worker.py")
+_TESTS = str(Path(__file__).parents[1])
+_FAKE = f"import sys; sys.path.insert(0, {_TESTS!r}); from tui.fake_worker import main; main()"
 NOON = 1_790_000_000.0
 PATIENCE_S = 20.0
 _POLL_S = 0.015
@@ -43,7 +44,7 @@ def make_app(
 ) -> ChatkvApp:
     """The app with a fake worker (`flags` are its own) and clocks that stand still."""
     paths = places(folder)
-    argv = [sys.executable, str(FAKE), "--db", str(paths.database), *flags]
+    argv = [sys.executable, "-c", _FAKE, "--db", str(paths.database), *flags]
     config = Config(ui=UiConfig(theme=theme, sidebar=sidebar))
     return ChatkvApp(
         config, paths, open_session=resume, worker_argv=argv, clock=clock, now=lambda: NOON + 60.0

@@ -2,7 +2,8 @@
 
 Prompts it knows: `slow` (half an answer, then waits for `stop` or `stats`), `wait` (no token until then), `die`
 (half an answer, then SIGKILL), `die first` (dies before it takes the message), `long` (cut at the limit), `error`
-(fails after it was accepted), `refuse` (not taken), `think` (thoughts first), `code`, `break`. All else is echoed.
+(fails after it was accepted), `refuse` (not taken), `think` (thoughts first), `code`, `break`, `full` (memory fills
+up), `remember` (something is recalled), `huge …` (too long, unless only its head is sent). All else is echoed.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from chatkv.protocol import (
     Close,
     Closed,
     Command,
+    Compaction,
     Continue,
     Delta,
     Edit,
     Error,
-    Event,
     Finish,
-    Kv,
     Loading,
+    Marks,
     New,
     Notice,
     Open,
@@ -34,57 +35,26 @@ from chatkv.protocol import (
     Prefill,
     PrefixBreak,
     Ready,
+    Recalled,
+    RecalledRound,
     Regenerate,
     Send,
     Stats,
     Stop,
     Thought,
     Turn,
-    command_from_json,
-    to_json,
 )
 from chatkv.store import Store, TurnRecord
 from chatkv.store.records import Status
+from tui.fake_lines import BYTES_PER_TOKEN, CODE, MODEL, hear, say
+from tui.fake_memory import FakeMemory
 
-MODEL = "tiny-echo"
-BYTES_PER_TOKEN = 23_040
-BUDGET_BYTES = 64 << 20
-CODE = """Here is how to read a file line by line:
-
-```python
-from pathlib import Path
-
-def lines(file: Path) -> list[str]:
-    # one string a line
-    return file.read_text().splitlines()
-```
-
-1. `read_text` decodes as **UTF-8**
-2. `splitlines` drops the line ends
-
-| call | cost |
-|:-----|-----:|
-| `read_text` | one read |
-| `splitlines` | one pass |
-"""
 STATUS: dict[Finish, Status] = {
     "stop": "complete",
     "cancelled": "stopped",
     "length": "length",
     "error": "error",
 }
-
-
-def say(event: Event) -> None:
-    """Write one event."""
-    sys.stdout.write(to_json(event) + "\n")
-    sys.stdout.flush()
-
-
-def hear() -> Command | None:
-    """Read one command; None at the end of stdin."""
-    line = sys.stdin.readline()
-    return command_from_json(line) if line else None
 
 
 class FakeWorker:
@@ -94,8 +64,11 @@ class FakeWorker:
         self.store = Store.open(database)
         self.session: str | None = None
         self.leaf: int | None = None
-        self.kv_tokens = 0
-        self.stopped = False
+        self.memory = self.fresh_memory()
+
+    def fresh_memory(self) -> FakeMemory:
+        """The memory of a session that was just opened."""
+        return FakeMemory(lambda: self.store.path(self.leaf), self.stop_comes)
 
     def run(self) -> None:
         """Obey until `close` or the end of stdin."""
@@ -106,13 +79,15 @@ class FakeWorker:
     def obey(self, command: Command) -> None:
         """Carry one command out."""
         match command:
-            case New():
-                self.session, self.leaf, self.kv_tokens = None, None, 0
+            case New(carry=carry):
+                carried = self.memory.summaries[-1] if carry else None
+                self.session, self.leaf, self.memory = None, None, self.fresh_memory()
                 say(Opened("new", "", MODEL))
+                say(Notice(f"Carried over: {carried.text}") if carried else Marks())
             case Open(session):
                 self.open(session)
-            case Send(text):
-                self.send(text)
+            case Send(text, overlong=overlong):
+                self.send(text[:9] if overlong == "head" else text)
             case Edit(message_id, text):
                 self.leaf = self.store.message(message_id).parent_id
                 self.send(text)
@@ -121,19 +96,27 @@ class FakeWorker:
             case Continue():
                 self.extend()
             case Stats():
-                say(self.kv())
+                say(self.memory.kv())
+            case _:
+                self.memory.obey(command)
 
     def open(self, session: str) -> None:
         """Open a stored session."""
         record = self.store.resolve(session)
         self.store.recover(record.id)
         self.session, self.leaf = record.id, record.leaf_id
+        self.memory = self.fresh_memory()
         say(Opened(record.id, record.title, MODEL, record.leaf_id))
+        say(self.memory.marks())
 
     def send(self, text: str) -> None:
         """Say something."""
         if text == "refuse":
             say(Error("The message does not fit: 9,000 tokens, room for 8,192.", "Shorten it.", "send", text))
+            return
+        if text.startswith("huge ") and len(text) > 9:
+            counts = "The message does not fit: 9,000 tokens, room for 2,912."
+            say(Error(counts, "", "send", text, ("head", "document")))
             return
         if text == "die first":
             self.die()
@@ -176,6 +159,15 @@ class FakeWorker:
     def answer(self, text: str, user_id: int, answer_id: int, turn: int, again: str = "") -> bool:
         """Answer by script; False if the turn left no trace."""
         n_prompt = max(1, len(text.split())) + 8
+        if text == "remember":
+            rounds = (
+                RecalledRound(1, 2, "The cat is called Miso."),
+                RecalledRound(0, 0, "A page.", "log.txt"),
+            )
+            say(Recalled(turn, 412, 0.01, rounds))
+            self.store.set_recalled(user_id, "The cat is called Miso.")
+        if text == "full":
+            say(Compaction("planned", "idle", tuple(range(1, turn))))
         say(Prefill(0, n_prompt))
         if text == "wait" and self.stop_comes():
             self.end(user_id, answer_id, turn, "", "cancelled", n_prompt, 0)
@@ -238,12 +230,14 @@ class FakeWorker:
         thought: str = "",
     ) -> None:
         """Save and report."""
-        reused = self.kv_tokens
-        self.kv_tokens += prefilled + decoded
-        kv = self.kv()
+        reused = self.memory.kv().tokens
+        recalled = 412 if self.store.message(user_id).recalled else 0
+        before = self.memory.tokens.get(turn, (0, 0))
+        self.memory.tokens[turn] = (before[0] + prefilled, before[1] + decoded)
+        kv = self.memory.kv()
         say(kv)
         waits = (0.21 if decoded else None, 0.04 if decoded > 1 else None)
-        counts = (reused, prefilled, 2 if reused else 0, decoded, 0)
+        counts = (reused, prefilled, 2 if reused else 0, decoded, recalled)
         sizes = (kv.used_bytes, kv.reserved_bytes, kv.budget_bytes, kv.tokens)
         event = Turn(turn, user_id, answer_id, finish, *counts, *waits, *sizes)
         assert self.session is not None
@@ -253,13 +247,6 @@ class FakeWorker:
         cost = dataclasses.asdict(event)
         self.store.add_turn(TurnRecord(self.session, total_s=1.0, model=MODEL, created_at=0.0, **cost))
         say(event)
-
-    def kv(self) -> Kv:
-        """The state of a cache that does not exist."""
-        used = self.kv_tokens * BYTES_PER_TOKEN
-        return Kv(
-            self.kv_tokens, used, (self.kv_tokens + 255) // 256 * 256 * BYTES_PER_TOKEN, BUDGET_BYTES, 8192
-        )
 
     def die(self) -> None:
         """As if the system had killed it."""

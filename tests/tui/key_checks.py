@@ -14,7 +14,9 @@ from chatkv.tui.app import ChatkvApp
 from chatkv.tui.screens.ask import ConfirmScreen, NameScreen
 from chatkv.tui.screens.chat import ChatScreen
 from chatkv.tui.screens.help import HelpScreen
+from chatkv.tui.screens.overlong import OverlongScreen
 from chatkv.tui.screens.sessions import SessionsScreen
+from chatkv.tui.screens.summary import SummaryScreen
 from chatkv.tui.widgets.composer import Composer
 from chatkv.tui.widgets.sidebar import Sidebar
 from tui.driving import (
@@ -32,7 +34,10 @@ from tui.driving import (
 )
 
 Check = Callable[[Pilot[None], str], Awaitable[None]]
-OWNERS = (ChatkvApp, ChatScreen, Composer, SessionsScreen, HelpScreen, ConfirmScreen, NameScreen)
+OWNERS = (
+    *(ChatkvApp, ChatScreen, Composer, SessionsScreen, HelpScreen, ConfirmScreen, NameScreen),
+    *(SummaryScreen, OverlongScreen),
+)
 CHECKS: dict[str, Check] = {}
 WHOLE: list[Check] = []
 

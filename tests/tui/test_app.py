@@ -80,7 +80,9 @@ async def test_resume_paints_the_transcript_before_the_model_is_loaded(tmp_path:
         await until(pilot, lambda: states(pilot) == ["complete", "length"])
         assert not chat_of(pilot).ready
         await sees(pilot, "You said: hello", "ctrl+g continues")
-        assert pilot.app.screen.query_one(Sidebar)._table._rows[0].prefilled == 9
+        table = pilot.app.screen.query_one(Sidebar)._table
+        await until(pilot, lambda: bool(table._rows))
+        assert table._rows[0].prefilled == 9
         release(pilot)
         await ready(pilot)
         await pilot.press("ctrl+g")

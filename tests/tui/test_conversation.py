@@ -75,7 +75,7 @@ def test_a_turn_from_enter_to_its_end() -> None:
     chat.on_event(Accepted(1, 1, 2, "hi"))
     assert chat.on_event(Thought(2, "hm")) == [Stream(1, "hm", thought=True)]
     assert chat.on_event(Delta(2, "yo")) == [Stream(1, "yo")]
-    assert chat.on_event(turn(2)) == [Show(Exchange(1, "hi", "yo", "hm", "complete", "", 1, 2))]
+    assert chat.on_event(turn(2)) == [Show(Exchange(1, "hi", "yo", "hm", "complete", "", 1, 2, 1))]
     assert (chat.session, chat.title, chat.busy) == ("abc", "hi", False)
 
 
@@ -137,7 +137,7 @@ def test_an_error_within_a_turn_is_shown_beside_it_in_either_order() -> None:
         chat.on_event(Accepted(1, 1, 2, "hi"))
         for event in events:
             chat.on_event(event)
-        assert chat.board.last == Exchange(1, "hi", state="error", note="oom", user_id=1, answer_id=2)
+        assert chat.board.last == Exchange(1, "hi", "", "", "error", "oom", 1, 2, 1)
         assert commands(chat.submit("again")) == [Send("again")]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from chatkv.store import Store
+from chatkv.tui.exchange import Update
 from chatkv.tui.widgets.activity import Activity
 from tui.driving import (
     composer,
@@ -84,6 +85,27 @@ async def test_a_dead_worker_is_replaced_and_the_conversation_goes_on(tmp_path: 
     with Store.open(places(tmp_path).database, read_only=True) as store:
         (record,) = store.list_sessions()
         assert [m.status for m in store.path(record.leaf_id)][1::2] == ["complete", "partial", "complete"]
+
+
+async def test_a_new_worker_is_told_what_was_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = make_app(tmp_path)
+    async with app.run_test(size=SIZE) as pilot:
+        await ready(pilot)
+        await send(pilot, "/budget 256MiB")
+        await send(pilot, "/budget nonsense")
+        await sees(pilot, "is not a size")
+        heard: list[str] = []
+        show = app.desk._show
+
+        def listen(update: Update) -> None:
+            heard.append(str(update))
+            show(update)
+
+        monkeypatch.setattr(app.desk, "_show", listen)
+        await send(pilot, "die")
+        await until(pilot, lambda: states(pilot) == ["partial"])
+        await until(pilot, lambda: any("256MiB" in update for update in heard))
+        assert not any("nonsense" in update for update in heard)
 
 
 async def test_a_message_that_kills_the_worker_before_it_is_taken_comes_back(tmp_path: Path) -> None:

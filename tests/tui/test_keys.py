@@ -8,7 +8,8 @@ import pytest
 from textual import events
 from textual.binding import Binding
 
-import tui.list_key_checks  # noqa: F401 (registers its checks)
+import tui.list_key_checks
+import tui.memory_key_checks  # noqa: F401 (both register their checks)
 from chatkv.tui.screens.help import spoken
 from tui.driving import (
     chat_of,

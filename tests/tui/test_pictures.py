@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Input
 
 from chatkv.store import Store
-from chatkv.tui.app import ChatkvApp
-from tui.driving import NOON, drawn, idle, make_app, places, ready, release, say, sees, send, streaming
-
-Compare = Callable[..., bool]
-Act = Callable[[Pilot[None]], Awaitable[None]]
-WIDE = (110, 34)
+from tui.driving import NOON, idle, make_app, places, ready, release, say, sees, send, streaming
+from tui.picturing import Compare, picture
 
 
 @pytest.fixture(autouse=True)
@@ -25,19 +19,6 @@ def _utc(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "UTC")
     if hasattr(time, "tzset"):
         time.tzset()
-
-
-def picture(app: ChatkvApp, snap_compare: Compare, act: Act, size: tuple[int, int] = WIDE) -> bool:
-    """Compare the app after `act` with its stored picture."""
-
-    async def run(pilot: Pilot[None]) -> None:
-        await act(pilot)
-        for screen in pilot.app.screen_stack:
-            for box in screen.query(Input):
-                box.cursor_blink = False
-        await drawn(pilot)
-
-    return snap_compare(app, terminal_size=size, run_before=run)
 
 
 async def loading(pilot: Pilot[None]) -> None:

@@ -6,28 +6,40 @@ from typing import ClassVar, Literal
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 from textual.widgets import Footer, TextArea
 
 from chatkv.tui.desk import Desk
-from chatkv.tui.exchange import GiveBack, Rebuild, Say, Show, Stream
+from chatkv.tui.exchange import (
+    Choose,
+    Found,
+    Front,
+    GiveBack,
+    Rebuild,
+    Remark,
+    Say,
+    Show,
+    Stream,
+    Summed,
+)
 from chatkv.tui.gauges import Gauges
 from chatkv.tui.inert import inert
 from chatkv.tui.messages import GaugesChanged, OlderWanted, Submitted, Updated
+from chatkv.tui.screens.chat_keys import CHAT_KEYS
+from chatkv.tui.screens.fronts import ask_about, fail_front, show_summary, update_front
+from chatkv.tui.slash import SlashCommand
 from chatkv.tui.widgets.activity import Activity
+from chatkv.tui.widgets.completions import Completions
 from chatkv.tui.widgets.composer import Composer
 from chatkv.tui.widgets.gauge_line import GaugeLine
+from chatkv.tui.widgets.recollected import Recollected
 from chatkv.tui.widgets.sidebar import Sidebar
 from chatkv.tui.widgets.transcript import Transcript
 
 _GAUGES_S = 0.25
 """Figures move at most four times a second; more is a blur, and drawing takes time from decoding."""
-
-
-def _key(keys: str, action: str, label: str, meaning: str, *, show: bool = False) -> Binding:
-    return Binding(keys, action, label, id=f"chat.{action}", show=show, priority=True, tooltip=meaning)
 
 
 class ChatScreen(Screen[None]):
@@ -39,26 +51,12 @@ class ChatScreen(Screen[None]):
     ]
     VERTICAL_BREAKPOINTS = [  # noqa: RUF012
         (0, "-short"),
-        (18, "-tall"),
+        (18, "-low"),
+        (32, "-middling"),
+        (40, "-tall"),
     ]
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        _key(
-            "escape", "stop", "Stop", "Stop the answer; take back what is queued; leave edit mode", show=True
-        ),
-        _key("ctrl+o,f2", "sessions", "Sessions", "List all sessions: open, rename, delete", show=True),
-        _key("ctrl+n", "new", "New", "Start a new session", show=True),
-        _key("ctrl+r", "regenerate", "Again", "Answer the last message again", show=True),
-        _key("ctrl+g", "extend", "Continue", "Continue an answer that was cut or stopped", show=True),
-        _key("f3", "edit_last", "Edit", "Edit your last message and send it anew"),
-        _key("ctrl+y", "copy_answer", "Copy", "Copy the last answer to the clipboard"),
-        _key("ctrl+b", "sidebar", "Memory", "Show or hide the memory sidebar", show=True),
-        _key("pageup", "page_up", "Page up", "Scroll the conversation up"),
-        _key("pagedown", "page_down", "Page down", "Scroll the conversation down"),
-        _key("ctrl+home", "top", "Top", "Go to the beginning of the conversation"),
-        _key("ctrl+end", "end", "End", "Go to the end of the conversation and follow it"),
-        _key("f5", "try_again", "Try again", "Start the model process again after it kept dying"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = CHAT_KEYS
 
     def __init__(self, desk: Desk, *, sidebar: bool) -> None:
         super().__init__(classes="" if sidebar else "-folded")
@@ -66,6 +64,9 @@ class ChatScreen(Screen[None]):
         self._transcript = Transcript()
         self._activity = Activity()
         self._gauge_line = GaugeLine()
+        self._found = Recollected(note=" · goes with your next message")
+        self._found.id = "found"
+        self._completions = Completions()
         self._composer = Composer()
         self._sidebar = Sidebar()
         self._gauges: Gauges | None = None
@@ -76,7 +77,9 @@ class ChatScreen(Screen[None]):
         with Horizontal(id="body"):
             with Vertical(id="talk"):
                 yield self._transcript
+                yield self._found
                 yield self._activity
+                yield self._completions
                 yield self._composer
                 yield self._gauge_line
             yield self._sidebar
@@ -97,12 +100,22 @@ class ChatScreen(Screen[None]):
                 self._transcript.rebuild(conversation.board.exchanges)
             case Show(exchange):
                 self._transcript.show(exchange, conversation.board.exchanges)
+            case Remark():
+                self._transcript.remark(conversation.board.exchanges)
             case Stream(key, text, thought):
                 self._transcript.stream(key, text, thought)
             case GiveBack(text):
                 self._composer.give_back(text)
             case Say(text, level):
                 self._say(text, level)
+            case Found(recollection):
+                self._found.show(recollection)
+            case Summed(summary):
+                update_front(self.app, summary)
+            case Front(name):
+                self._to_front(name)
+            case Choose() as choose:
+                ask_about(self.app, choose, self._desk.settle)
         self._mark_state()
 
     @on(GaugesChanged)
@@ -116,11 +129,19 @@ class ChatScreen(Screen[None]):
         self._sidebar.show(gauges)
         self._activity.show(gauges)
         self._gauge_line.show_gauges(gauges)
+        self._mark_state()
+
+    def _to_front(self, name: Literal["help", "summary"]) -> None:
+        if name == "help":
+            self.app.call_later(self.app.run_action, "help")
+        else:
+            show_summary(self.app, self._desk)
 
     def _say(self, text: str, level: Literal["info", "warning", "error"]) -> None:
         self._sidebar.say(text)
         if level == "error":
             self._activity.fail(text)
+            fail_front(self.app)
         if level != "info" or not self._sidebar.display:
             self.notify(inert(text), severity="information" if level == "info" else level, markup=False)
 
@@ -129,7 +150,7 @@ class ChatScreen(Screen[None]):
     @on(Submitted)
     def _on_submitted(self, message: Submitted) -> None:
         self._activity.fail("")
-        self._desk.do(self._desk.conversation.submit(message.text))
+        self._desk.enter(message.text)
 
     @on(OlderWanted)
     async def _on_older(self) -> None:
@@ -138,6 +159,16 @@ class ChatScreen(Screen[None]):
     @on(TextArea.Changed)
     def _on_typed(self) -> None:
         self._composer.count()
+        editing = self._desk.conversation.editing is not None
+        self._completions.show("" if editing else self._composer.text)
+
+    def begin_command(self, command: SlashCommand) -> None:
+        """Carry out a command of the palette; one that takes words is written into the composer."""
+        if command.arguments:
+            self._composer.put(f"/{command.name} ")
+            self._composer.focus()
+        else:
+            self._desk.enter(f"/{command.name}")
 
     # Keys
 
@@ -146,7 +177,8 @@ class ChatScreen(Screen[None]):
         conversation = self._desk.conversation
         match action:
             case "stop":
-                return conversation.busy or bool(conversation.board.queue) or conversation.editing is not None
+                waiting = bool(conversation.board.queue) or conversation.memory.compacting
+                return conversation.busy or waiting or conversation.editing is not None
             case "extend":
                 return conversation.can_extend
             case "regenerate" | "copy_answer":
@@ -229,7 +261,7 @@ class ChatScreen(Screen[None]):
             conversation.busy,
             conversation.can_extend,
             editing,
-            bool(conversation.board.queue),
+            bool(conversation.board.queue) or conversation.memory.compacting,
             bool(conversation.board.turns),
         )
         if keys_for != self._keys_for:

@@ -1,4 +1,4 @@
-"""All keys, listed from the bindings themselves, so that the list cannot be wrong."""
+"""All keys and commands, listed from the bindings and the table themselves, so that the list cannot be wrong."""
 
 from __future__ import annotations
 
@@ -12,9 +12,13 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Label
 
+from chatkv.tui.slash import COMMANDS
+
+_COMMANDS_BELOW = "Message"
+
 
 class HelpScreen(ModalScreen[None]):
-    """Shows the bindings of each place under its name."""
+    """Shows the bindings of each place under its name, and the commands."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "close", "Close", id="help.close", tooltip="Close this list"),
@@ -36,16 +40,19 @@ class HelpScreen(ModalScreen[None]):
         self._places = places
 
     def compose(self) -> ComposeResult:
-        """A heading and a table of keys for each place."""
+        """A heading and a table for each place; the commands."""
         with Vertical(classes="panel"):
-            yield Label("Keys", classes="title")
+            yield Label("Keys and commands", classes="title")
             with VerticalScroll(can_focus=False):
                 for place, bindings in self._places.items():
                     yield Label(Content(place), classes="place")
                     for binding, keys in grouped(bindings):
-                        with Horizontal(classes="key-row"):
-                            yield Label(Content("  ".join(map(spoken, keys))), classes="keys")
-                            yield Label(Content(binding.tooltip or binding.description), classes="act")
+                        yield _row("  ".join(map(spoken, keys)), binding.tooltip or binding.description)
+                    if place == _COMMANDS_BELOW:
+                        yield Label("Commands, typed as a message", classes="place")
+                        for command in COMMANDS:
+                            yield _row(command.usage, command.meaning)
+                        yield _row("//…", "Send a message that begins like a command")
             yield Label(
                 "Esc closes · hover over a number in the sidebar to learn what it means", classes="hint"
             )
@@ -57,6 +64,11 @@ class HelpScreen(ModalScreen[None]):
     def action_scroll(self, lines: int) -> None:
         """Scroll the list."""
         self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
+
+
+def _row(keys: str, meaning: str) -> Horizontal:
+    row = Horizontal(Label(Content(keys), classes="keys"), Label(Content(meaning), classes="act"))
+    return row.add_class("key-row")
 
 
 def grouped(bindings: Iterable[BindingType]) -> list[tuple[Binding, list[str]]]:

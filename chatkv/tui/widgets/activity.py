@@ -7,10 +7,11 @@ from typing import ClassVar
 from rich.text import Text
 from textual.widget import Widget
 
-from chatkv.protocol import Loading
+from chatkv.protocol import Compaction, Loading
 from chatkv.tui import units
 from chatkv.tui.gauges import Gauges
 from chatkv.tui.inert import one_line
+from chatkv.tui.telling import named
 from chatkv.tui.widgets import bar
 
 _BAR_CELLS = 24
@@ -66,6 +67,8 @@ def spoken(gauges: Gauges) -> tuple[str, float, float, str]:
     """Words, progress (done, total; total 0 = none) and a hint for the phase of the gauges."""
     stop = "Esc stops"
     current = gauges.current
+    if gauges.compaction is not None:
+        return _compacting(gauges.compaction)
     match gauges.phase:
         case "starting":
             return "starting the model process", 0, 0, ""
@@ -94,3 +97,9 @@ def _loading(loading: Loading) -> tuple[str, float, float, str]:
     else:
         amount = f"{loading.done:,} of {loading.total:,} {loading.unit}".rstrip()
     return f"{one_line(loading.stage)} · {amount}", loading.done, loading.total, ""
+
+
+def _compacting(event: Compaction) -> tuple[str, float, float, str]:
+    act = f"summarizing {named(event.turns)}" if event.stage == "summarizing" else "reading the summary"
+    amount = f" · {event.done:,}/{event.total:,} tokens" if event.total else ""
+    return f"{act}{amount}", event.done, event.total, "" if event.reason == "idle" else "Esc stops"

@@ -1,4 +1,7 @@
-"""The growth of the KV cache: a column a turn, what was reused below, what was new on top. Eighths of a cell exact."""
+"""The growth of the KV cache: a column a turn, what was reused below, what was new on top. Eighths of a cell exact.
+
+A ▾ under a column says that room was made before it.
+"""
 
 from __future__ import annotations
 
@@ -15,23 +18,30 @@ from chatkv.tui.gauges import TurnRow
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 _AXIS_CELLS = 6
+_MADE_ROOM = "▾"
 _EMPTY = "Growth appears here, turn by turn."
 
 
 class GrowthChart(Widget):
     """Draws KV tokens after each turn. The newest turns that fit are shown; a live one grows at the right."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"chart--kept", "chart--new", "chart--axis"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"chart--kept", "chart--new", "chart--axis", "chart--mark"}
 
     def __init__(self) -> None:
         super().__init__()
         self._rows: tuple[TurnRow, ...] = ()
+        self._compactions: tuple[int, ...] = ()
 
-    def show(self, rows: Sequence[TurnRow], current: TurnRow | None) -> None:
-        """Draw these turns, and `current` behind them if it still runs."""
+    def show(
+        self, rows: Sequence[TurnRow], current: TurnRow | None, compactions: tuple[int, ...] = ()
+    ) -> None:
+        """Draw these turns, and `current` behind them if it still runs.
+
+        `compactions`: how many turns were there when room was made, each time.
+        """
         shown = (*rows, current) if current is not None and current.live else tuple(rows)
-        if shown != self._rows:
-            self._rows = shown
+        if shown != self._rows or compactions != self._compactions:
+            self._rows, self._compactions = shown, compactions
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
@@ -43,6 +53,10 @@ class GrowthChart(Widget):
         n_columns = max(0, width - _AXIS_CELLS)
         pitch = 2 if len(self._rows) * 2 <= n_columns else 1
         rows = self._rows[-(n_columns // pitch) :] if n_columns else ()
+        if self._compactions:
+            if y == height - 1:
+                return self._marks(len(self._rows) - len(rows), len(rows), pitch)
+            height -= 1
         top = max((row.kv_tokens for row in rows), default=0)
         label = units.compact(top) if y == 0 and top else "0" if y == height - 1 else ""
         cells = [Segment(f"{label:>{_AXIS_CELLS - 2}} ", axis), Segment("┤" if label else "│", axis)]
@@ -51,6 +65,16 @@ class GrowthChart(Widget):
             cells.append(self._cell(row, floor, height * 8, top))
             cells.extend([Segment(" ", axis)] * (pitch - 1))
         return Strip(cells).adjust_cell_length(width, axis)
+
+    def _marks(self, first: int, n_columns: int, pitch: int) -> Strip:
+        """The line under the columns of turns `first` and on, and under the one that comes next."""
+        made = set(self._compactions)
+        axis, style = (self.get_component_rich_style(f"chart--{name}") for name in ("axis", "mark"))
+        text = "".join(
+            (_MADE_ROOM if first + n in made else " ") + " " * (pitch - 1) for n in range(n_columns + 1)
+        )
+        line = Strip([Segment(" " * _AXIS_CELLS, axis), Segment(text, style)])
+        return line.adjust_cell_length(self.size.width, axis)
 
     def _cell(self, row: TurnRow, floor: int, full: int, top: int) -> Segment:
         """The part of a column between `floor` and `floor` + 8 eighths."""

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from rich.text import Text
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.strip import Strip
-from textual.widgets import TextArea
 
 from chatkv.tui import units
-from chatkv.tui.inert import inert
 from chatkv.tui.messages import Submitted
+from chatkv.tui.slash import completed
+from chatkv.tui.widgets.inert_area import InertArea
 from chatkv.tui.widgets.pastes import Pastes, from_terminal
 
 _COUNT_FROM_CHARS = 200
@@ -22,13 +20,14 @@ def _key(keys: str, action: str, label: str, meaning: str) -> Binding:
     return Binding(keys, action, label, id=f"composer.{action}", show=False, tooltip=meaning)
 
 
-class Composer(TextArea):
+class Composer(InertArea):
     """A text area that sends. It grows with its text up to the height that the stylesheet allows."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         _key("enter", "submit", "Send", "Send the message"),
         _key("shift+enter,ctrl+j,alt+enter", "newline", "New line", "Begin a new line in the message"),
         _key("up", "recall", "Edit", "In an empty composer: edit your last message"),
+        _key("tab", "complete", "Complete", "Behind a slash: write the command out"),
         _key("question_mark", "help", "Help", "In an empty composer: list all keys"),
     ]
 
@@ -37,16 +36,10 @@ class Composer(TextArea):
             soft_wrap=True,
             compact=True,
             highlight_cursor_line=False,
-            placeholder="Write a message; Enter sends it",
+            placeholder="Write a message; Enter sends it; / for commands",
             tab_behavior="focus",
         )
         self._pastes = Pastes()
-
-    def render_line(self, y: int) -> Strip:
-        """Nothing where there are no columns: a shrinking terminal passes there, and Textual cannot wrap to it."""
-        if self.content_size.width < 1:
-            return Strip.blank(self.size.width, self.rich_style)
-        return super().render_line(y)
 
     @property
     def message(self) -> str:
@@ -71,6 +64,14 @@ class Composer(TextArea):
         else:
             await self.run_action("screen.edit_last")
 
+    async def action_complete(self) -> None:
+        """Write the first command that fits out; elsewhere, go to the next place."""
+        whole = completed(self.text)
+        if whole is None:
+            self.screen.focus_next()
+        else:
+            self.put(whole)
+
     async def action_help(self) -> None:
         """List all keys."""
         await self.run_action("app.help")
@@ -91,10 +92,6 @@ class Composer(TextArea):
         written = self.message
         self.put(f"{text}\n\n{written}" if written.strip() else text)
 
-    def get_line(self, line_index: int) -> Text:
-        """A line for the screen, control characters inert. The document keeps them."""
-        return Text(inert(self.document.get_line(line_index)), end="", no_wrap=True)
-
     def count(self) -> None:
         """Show how much is written, once it is more than one sees at a glance."""
         text = self.message
@@ -111,6 +108,8 @@ class Composer(TextArea):
                 self.action_newline()
             case "up" if not self.text:
                 await self.action_recall()
+            case "tab" if completed(self.text) is not None:
+                await self.action_complete()
             case "question_mark" if not self.text:
                 await self.action_help()
             case _:

@@ -6,13 +6,16 @@ from chatkv.tui import units
 from chatkv.tui.gauges import Gauges
 from chatkv.tui.widgets.line import Line
 
+_MEANING = """KV cache used of budget · tokens · reused + prefilled (early ones included) → decoded.
+"over soft": old turns are summarized when nothing else is to be done; "over hard": before the next prompt is read."""
+
 
 class GaugeLine(Line):
     """Draws the essentials of `Gauges`: how full the cache is, what this turn took."""
 
     def on_mount(self) -> None:
         """Say what the figures mean."""
-        self.tooltip = "KV cache used of budget · tokens · reused + prefilled (early ones included) → decoded"
+        self.tooltip = _MEANING
 
     def show_gauges(self, gauges: Gauges) -> None:
         """Draw these gauges."""
@@ -30,4 +33,6 @@ def spoken(gauges: Gauges) -> str:
         reused = units.NOTHING if row.reused is None else units.compact(row.reused)
         parts.append(f"{reused}+{units.compact(read)}→{units.compact(row.decoded)}")
         parts.append(f"{units.rate(row.tpot_s)} t/s")
+    if kv and 0 < kv.soft_tokens <= kv.tokens:
+        parts.append("over hard ▴" if kv.tokens >= kv.hard_tokens else "over soft ▴")
     return " · ".join(parts)

@@ -1,4 +1,4 @@
-"""The bar of the KV budget: used, reserved, free. Different glyphs as well as colours."""
+"""The bar of the KV cache's limit: used, reserved, free. Different glyphs as well as colours."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chatkv.tui.widgets import bar
 
 
 class MemoryBar(Widget):
-    """Draws used and reserved bytes as parts of the budget."""
+    """Draws used and reserved bytes as parts of what budget and context allow."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"bar--used", "bar--reserved", "bar--free"}
 
@@ -29,7 +29,14 @@ class MemoryBar(Widget):
     def render(self) -> Text:
         """The bar at the present width."""
         kv = self._kv or Kv(0, 0, 0, 0, 0)
-        parts = bar.memory(kv.used_bytes, kv.reserved_bytes, kv.budget_bytes, self.size.width)
+        parts = bar.memory(kv.used_bytes, kv.reserved_bytes, limit_bytes(kv), self.size.width)
         names = ("used", "reserved", "free")
         styles = (self.get_component_rich_style(f"bar--{name}", partial=True) for name in names)
         return Text.assemble(*zip(parts, styles, strict=True), end="")
+
+
+def limit_bytes(kv: Kv) -> float:
+    """Bytes of the KV at its limit: those of the budget, or of as many tokens as may be in it, if known."""
+    if not kv.limit_tokens or not kv.tokens:
+        return kv.budget_bytes
+    return kv.limit_tokens * kv.used_bytes / kv.tokens

@@ -81,6 +81,13 @@ class Transcript(VerticalScroll, can_focus=False):
         if self._streaming is view:
             self._streaming = None
 
+    def remark(self, exchanges: Sequence[Exchange]) -> None:
+        """Redraw the marks of the turns in sight; nothing moves."""
+        self._exchanges = exchanges
+        for exchange in exchanges:
+            if view := self._views.get(exchange.key):
+                view.remark(exchange)
+
     def stream(self, key: int, text: str, thought: bool) -> None:
         """More text of turn `key`; drawn with the next frame."""
         if view := self._views.get(key):

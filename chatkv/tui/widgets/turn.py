@@ -1,4 +1,5 @@
-"""One turn in the transcript: the question, the thoughts if any (folded), the answer, and how it ended."""
+"""One turn in the transcript: its number and mark, the question, what was recalled for it and thought (both folded),
+the answer, and how it ended."""
 
 from __future__ import annotations
 
@@ -8,9 +9,11 @@ from textual.content import Content
 from textual.widgets import Static
 
 from chatkv.tui import units
-from chatkv.tui.exchange import RUNNING, Exchange, State
+from chatkv.tui.exchange import RUNNING, Exchange, Mark, State
 from chatkv.tui.inert import inert
 from chatkv.tui.widgets.answer import Answer
+from chatkv.tui.widgets.line import Line
+from chatkv.tui.widgets.recollected import Recollected
 from chatkv.tui.widgets.thoughts import Thoughts
 
 _PROMPT_LINES = 60
@@ -26,6 +29,14 @@ _STATUS: dict[State, tuple[str, str]] = {
     "context": ("▪ the context is full; the answer ends here", ""),
 }
 """How a turn stands, and what can be done about it while it is the last one."""
+
+_MARKS: dict[Mark, str] = {
+    "verbatim": "",
+    "summarized": "▿ summarized · ",
+    "archived": "▫ archived · ",
+    "pinned": "◆ pinned · ",
+}
+"""How a turn stands in the context. Word for word needs no word."""
 
 
 def clipped(prompt: str) -> str:
@@ -45,6 +56,9 @@ class TurnView(Vertical):
         super().__init__(classes=f"-{exchange.state}")
         self.exchange = exchange
         self._prompt = Static(Content(clipped(exchange.prompt)), classes="prompt")
+        self._head = Line(headed(exchange), classes="head")
+        self._recalled = Recollected(exchange.recalled) if exchange.recalled else None
+        self._divider = Line(exchange.divider, classes="divider") if exchange.divider else None
         self._thoughts = Thoughts(exchange.thought) if exchange.thought else None
         self._answer = Answer(exchange.answer)
         self._status = Static(classes="status")
@@ -52,22 +66,33 @@ class TurnView(Vertical):
         self._say()
 
     def compose(self) -> ComposeResult:
-        """Question, thoughts, answer, status."""
+        """Mark, question, what was recalled, thoughts, answer, status."""
+        yield self._head
         yield self._prompt
+        if self._recalled is not None:
+            yield self._recalled
         if self._thoughts is not None:
             yield self._thoughts
         yield self._answer
         yield self._status
+        if self._divider is not None:
+            yield self._divider
 
     def show(self, exchange: Exchange) -> None:
         """Redraw for a newer state of the same turn."""
         was, self.exchange = self.exchange, exchange
         self.remove_class(f"-{was.state}").add_class(f"-{exchange.state}")
         self._say()
+        self._mark()
         if exchange.state not in RUNNING or not exchange.answer:
             self._answer.finish(exchange.answer)
             if self._thoughts is not None or exchange.thought:
                 self._thinking().finish(exchange.thought)
+
+    def remark(self, exchange: Exchange) -> None:
+        """Redraw its marks only."""
+        self.exchange = exchange
+        self._mark()
 
     def set_last(self, is_last: bool) -> None:
         """Only the last turn says what can be done about it."""
@@ -89,10 +114,25 @@ class TurnView(Vertical):
             self._thoughts.flush()
         self._answer.flush()
 
+    def _mark(self) -> None:
+        exchange = self.exchange
+        self._head.show(headed(exchange))
+        if self._divider is not None:
+            self._divider.show(exchange.divider)
+            self._divider.display = bool(exchange.divider)
+        elif exchange.divider:
+            self._divider = Line(exchange.divider, classes="divider")
+            self.mount(self._divider)
+        if self._recalled is not None:
+            self._recalled.show(exchange.recalled)
+        elif exchange.recalled is not None:
+            self._recalled = Recollected(exchange.recalled)
+            self.mount(self._recalled, after=self._prompt)
+
     def _thinking(self) -> Thoughts:
         if self._thoughts is None:
             self._thoughts = Thoughts("")
-            self.mount(self._thoughts, after=self._prompt)
+            self.mount(self._thoughts, before=self._answer)
         return self._thoughts
 
     def _say(self) -> None:
@@ -100,6 +140,11 @@ class TurnView(Vertical):
         spoken = f"{words} — {hint}" if hint and (self._is_last or self.exchange.state == "queued") else words
         self._status.update(Content(inert(spoken)))
         self._status.display = bool(spoken)
+
+
+def headed(exchange: Exchange) -> str:
+    """Mark and number of a turn; nothing for one that has not begun."""
+    return f"{_MARKS[exchange.mark]}{exchange.turn}" if exchange.turn else ""
 
 
 def _spoken(exchange: Exchange) -> tuple[str, str]:

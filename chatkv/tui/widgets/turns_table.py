@@ -13,6 +13,7 @@ from chatkv.tui import units
 from chatkv.tui.gauges import TurnRow
 
 _HEAD = f"{'#':>3}{'reuse':>6}{'early':>6}{'pref.':>6}{'dec.':>6}{'TTFT':>5}{'t/s':>5}"
+_FIXED_LINES = 3
 _MEANING = """One line a turn, in tokens:
 reuse   found in the KV cache
 early   prefilled before you pressed Enter
@@ -42,6 +43,10 @@ class TurnsTable(Vertical):
     def on_mount(self) -> None:
         """Keep the newest turn in sight."""
         self._scroll.anchor()
+
+    def on_resize(self) -> None:
+        """Head and totals stay in sight; the lines between them scroll."""
+        self._scroll.styles.max_height = max(1, self.size.height - _FIXED_LINES)
 
     def show(self, rows: tuple[TurnRow, ...]) -> None:
         """Draw these turns."""

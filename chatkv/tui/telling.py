@@ -1,0 +1,98 @@
+"""What memory events say in words, and how turns are named in a line. Plain functions, no state, no widgets."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+
+from chatkv.protocol import Compaction, Event, Kept, Marks, Recalled, RecalledRound
+from chatkv.tui import units
+from chatkv.tui.exchange import Recollection, Say
+
+_ORIGINS = {"model": "", "extract": " · summary taken from their sentences", "none": " · no summary"}
+
+
+def spans(turns: Iterable[int]) -> str:
+    """Turns as people write them: `3`, `1–4`, `1–4, 6`; empty for none."""
+    parts = []
+    numbered = enumerate(sorted(set(turns)))
+    for _, run in itertools.groupby(numbered, key=lambda pair: pair[1] - pair[0]):
+        numbers = [number for _, number in run]
+        parts.append(str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]}–{numbers[-1]}")
+    return ", ".join(parts)
+
+
+def named(turns: Sequence[int]) -> str:
+    """`turn 3`, `turns 1–4`; `old turns` where it is not known which."""
+    if not turns:
+        return "old turns"
+    return f"turn{'s' if len(set(turns)) > 1 else ''} {spans(turns)}"
+
+
+def divider(marks: Marks) -> tuple[int, str] | None:
+    """Where the context that stands word for word begins: user message of the last turn before it, and the words.
+
+    None while nothing has left the context.
+    """
+    gone = [turn for turn in marks.turns if turn.mark in ("summarized", "archived")]
+    if not gone:
+        return None
+    parts = []
+    for mark in ("archived", "summarized"):
+        turns = [turn.turn for turn in gone if turn.mark == mark]
+        if turns:
+            parts.append(f"{named(turns)} {'is' if len(turns) == 1 else 'are'} {mark}")
+    hint = "/summary shows it" if any(turn.mark == "summarized" for turn in gone) else "/recall finds them"
+    return gone[-1].user_id, f"▼ {', '.join(parts)} · {hint}"
+
+
+def recollection(event: Recalled) -> Recollection:
+    """What was recalled, with a title of one line."""
+    documents = sum(bool(found.document) for found in event.rounds)
+    rounds = len(event.rounds) - documents
+    amounts = [units.plural(rounds, "round")] if rounds else []
+    if documents:
+        amounts.append(units.plural(documents, "passage"))
+    title = f"recalled {' and '.join(amounts)} · {units.plural(event.tokens, 'token')}"
+    return Recollection(title, "\n\n".join(map(_round, event.rounds)))
+
+
+def stored_recollection(text: str) -> Recollection | None:
+    """What the store says was recalled for an old turn; None for an empty text."""
+    return Recollection(f"recalled {units.plural(len(text.split()), 'word')}", text) if text else None
+
+
+def told(event: Event) -> Say | None:
+    """What the person should read about this event; None for one that speaks for itself."""
+    match event:
+        case Compaction(stage="planned", turns=turns):
+            act = f"Memory is filling up: {named(turns)} will be summarized or archived soon."
+            return Say(f"{act} /pin {turns[0] if turns else 'N'} keeps a turn word for word.", "warning")
+        case Compaction(stage="done"):
+            return Say(_done(event))
+        case Compaction(stage="given_up", turns=turns, text=why):
+            said = f"{named(turns).capitalize()} could not be compacted; nothing has changed. {why}"
+            return Say(said.rstrip(), "warning")
+        case Compaction(stage="undone", turns=turns):
+            stands = f" {named(turns).capitalize()} stand word for word again." if turns else ""
+            return Say(f"The newest summary, or change of it, was taken back.{stands}")
+        case Kept(name=name, tokens=tokens, passages=passages):
+            amount = f"{units.plural(tokens, 'token')} in {units.plural(passages, 'passage')}"
+            return Say(
+                f"Kept {f'“{name}”' if name else 'the text'} as a document: {amount}. What fits a question is recalled."
+            )
+        case Recalled(rounds=(), by_hand=True):
+            return Say("Nothing in the archive of this conversation fits those words.", "warning")
+    return None
+
+
+def _done(event: Compaction) -> str:
+    how = "rotated" if event.method == "rotated" else "prefilled again"
+    size = f"{event.tokens_before:,} → {event.tokens_after:,} tokens"
+    took = f"{units.seconds(event.total_s)} s"
+    return f"Compacted {named(event.turns)}: {size}, rest {how}, {took}{_ORIGINS[event.origin]}"
+
+
+def _round(found: RecalledRound) -> str:
+    where = found.document or named(range(found.first, found.last + 1))
+    return f"▸ {where}\n{found.text}"

@@ -7,18 +7,19 @@ while a person reads; what it prefills is counted as `prefilled_early`.
 from __future__ import annotations
 
 import json
-import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from chatkv.config import Config, SamplingConfig, StoreConfig
+from chatkv.bench.stage import say, settle, staged
+from chatkv.bench.watch import Watch
+from chatkv.config import Config
 from chatkv.errors import UsageError
 from chatkv.host import Host
 from chatkv.paths import Paths
-from chatkv.protocol import Event, New, PrefixBreak, Send, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,55 +44,26 @@ def read_script(file: Path) -> Script:
     return script
 
 
-def run_turns(
-    config: Config, paths: Paths, script: Script, *, reply: int, cold: bool
-) -> Iterator[dict[str, Any]]:
-    """Yield one object a turn, then the totals. `cold`: forget the KV before each turn."""
-    with tempfile.TemporaryDirectory() as folder:
-        sampling = replace(SamplingConfig(), temperature=0.0, max_new_tokens=reply)
-        store = StoreConfig(database=str(Path(folder) / "bench.db"))
-        events: list[Event] = []
-        host = Host(replace(config, sampling=sampling, store=store), paths, events.append)
-        try:
-            host.load()
-            host.handle(New(script.system), _never, time.perf_counter())
-            turns: list[Turn] = []
-            started, waited = time.perf_counter(), 0.0
-            for text in script.turns:
-                waited += _forget(host) if cold else _settle(host)
-                events.clear()
-                host.handle(Send(text), _never, time.perf_counter())
-                turns.extend(event for event in events if isinstance(event, Turn))
-                breaks = sum(event.tokens for event in events if isinstance(event, PrefixBreak))
-                yield {**asdict(turns[-1]), "prefix_break_tokens": breaks}
-            yield _totals(turns, time.perf_counter() - started - waited, waited)
-        finally:
-            host.close()
+@dataclass(frozen=True, slots=True)
+class Drive:
+    """How a script is held: longest reply in tokens; KV forgotten before each turn (`cold`); the script said
+    `repeat` times over; seconds of idle time between turns (None: until all idle work is done)."""
+
+    reply: int = 64
+    cold: bool = False
+    repeat: int = 1
+    idle_s: float | None = None
 
 
-def _totals(turns: list[Turn], wall_s: float, idle_s: float) -> dict[str, Any]:
-    decode_s = sum(turn.tpot_s * (turn.decoded - 1) for turn in turns if turn.tpot_s is not None)
-    later = sum(turn.decoded - 1 for turn in turns if turn.tpot_s is not None)
-    return {
-        "turns": len(turns),
-        "prefilled": sum(turn.prefilled + turn.prefilled_early for turn in turns),
-        "prefilled_early": sum(turn.prefilled_early for turn in turns),
-        "reused": sum(turn.reused for turn in turns),
-        "decoded": sum(turn.decoded for turn in turns),
-        "ttft_s": round(sum(turn.ttft_s or 0.0 for turn in turns), 4),
-        "decode_tok_s": round(later / decode_s, 2) if decode_s else None,
-        "wall_s": round(wall_s, 3),
-        "idle_s": round(idle_s, 3),
-        "kv_used_bytes": turns[-1].kv_used_bytes,
-        "kv_reserved_bytes": turns[-1].kv_reserved_bytes,
-    }
-
-
-def _settle(host: Host) -> float:
-    started = time.perf_counter()
-    while host.has_idle_work:
-        host.idle_step()
-    return time.perf_counter() - started
+def run_turns(config: Config, paths: Paths, script: Script, drive: Drive) -> Iterator[dict[str, Any]]:
+    """Yield one object a turn, then the totals."""
+    watch = Watch()
+    with staged(config, paths, watch, system=script.system, reply=drive.reply) as host:
+        started, waited = time.perf_counter(), 0.0
+        for text in script.turns * drive.repeat:
+            waited += _forget(host) if drive.cold else settle(host, drive.idle_s)
+            yield watch.row(partial(say, host, text))
+        yield watch.totals(time.perf_counter() - started - waited, waited)
 
 
 def _forget(host: Host) -> float:
@@ -99,7 +71,3 @@ def _forget(host: Host) -> float:
     host.runtime.engine.rewind(0)
     host.runtime.engine.ledger.mark()
     return time.perf_counter() - started
-
-
-def _never() -> bool:
-    return False

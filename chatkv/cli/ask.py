@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from chatkv.errors import UsageError
+from chatkv.errors import ContextFullError, UsageError
 
 if TYPE_CHECKING:
     from chatkv.cli.settings import Settings
     from chatkv.config import Config
     from chatkv.paths import Paths
     from chatkv.protocol import Event
+    from chatkv.protocol.commands import Overlong
 
 _FINISH_CODES = {"error": 5, "cancelled": 130}
 
@@ -30,6 +31,14 @@ _FINISH_CODES = {"error": 5, "cancelled": 130}
 @click.option("--system", help="System prompt of a new session.")
 @click.option("-n", "--max-tokens", type=click.IntRange(min=1), help="Longest answer, in tokens.")
 @click.option(
+    "--long",
+    "overlong",
+    type=click.Choice(["refuse", "head", "document"]),
+    default="refuse",
+    show_default=True,
+    help="A text that cannot fit: refuse it, send its beginning, or keep what stdin gives to recall from.",
+)
+@click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object with the answer and what the turn cost."
 )
 @click.pass_obj
@@ -39,6 +48,7 @@ def command(
     session: str | None,
     system: str | None,
     max_tokens: int | None,
+    overlong: str,
     as_json: bool,
 ) -> None:
     """Ask once and print the answer. Text on stdin joins the prompt."""
@@ -49,6 +59,7 @@ def command(
         session=session,
         system=system,
         max_tokens=max_tokens,
+        overlong=overlong,
         as_json=as_json,
     )
 
@@ -62,11 +73,14 @@ def ask_once(
     as_json: bool,
     system: str | None = None,
     max_tokens: int | None = None,
+    overlong: str = "refuse",
 ) -> None:
     """Run one turn and exit with its code. Raises `UsageError` where there is nothing to ask."""
-    text = _prompt(words)
+    asked, piped = _texts(words)
+    document = piped if overlong == "document" and asked and piped else ""
+    text = asked if document else "\n\n".join(part for part in (asked, piped) if part)
     from chatkv.host import Host
-    from chatkv.protocol import New, Open, Send
+    from chatkv.protocol import Keep, New, Open, Send
 
     printer = _Printer(as_json)
     received_at = time.perf_counter()
@@ -76,7 +90,13 @@ def ask_once(
         host.load()
         opening = Open(session) if session is not None else New(system)
         host.handle(opening, stop.is_set, received_at)
-        host.handle(Send(text, max_tokens), stop.is_set, time.perf_counter())
+        if document:
+            host.handle(Keep(document), stop.is_set, time.perf_counter())
+        way: Overlong = "head" if overlong == "head" else "refuse"
+        host.handle(Send(text, max_tokens, way), stop.is_set, time.perf_counter())
+    except ContextFullError as error:
+        hint = "`--long head` sends its beginning, `--long document` keeps what stdin gives to recall from."
+        raise ContextFullError(error.message, hint) from error
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
@@ -86,17 +106,17 @@ def ask_once(
     sys.exit(_FINISH_CODES.get(printer.finished, 0))
 
 
-def _prompt(words: Sequence[str]) -> str:
-    parts = [" ".join(words)]
+def _texts(words: Sequence[str]) -> tuple[str, str]:
+    """What the command line says, and what stdin says."""
+    asked, piped = " ".join(words), ""
     if not sys.stdin.isatty():
         try:
-            parts.append(sys.stdin.read())
+            piped = sys.stdin.read()
         except UnicodeDecodeError as error:
             raise UsageError("What came on stdin is not UTF-8 text.", "Convert it first.") from error
-    text = "\n\n".join(part for part in parts if part.strip())
-    if not text:
+    if not (asked + piped).strip():
         raise UsageError("There is nothing to ask.", 'Give a prompt: `chatkv ask "…"`, or pipe text in.')
-    return text
+    return asked if asked.strip() else "", piped if piped.strip() else ""
 
 
 class _StopOnInterrupt:
@@ -150,6 +170,15 @@ class _Printer:
                 self._narrate(f"chatkv: {text}\n")
             case p.PrefixBreak(position=position, tokens=tokens, reason=reason):
                 self._narrate(f"chatkv: {tokens} tokens read again from position {position}: {reason}\n")
+            case p.Compaction(stage="done", turns=turns, tokens_before=before, tokens_after=after):
+                self._narrate(
+                    f"chatkv: {len(turns)} old turns were summarized: {before} tokens became {after}\n"
+                )
+            case p.Kept(tokens=tokens, passages=passages):
+                self._narrate(f"chatkv: kept {tokens} tokens as a document, in {passages} passages\n")
+            case p.Recalled(tokens=tokens, rounds=rounds):
+                places = "1 place" if len(rounds) == 1 else f"{len(rounds)} places"
+                self._narrate(f"chatkv: recalled {tokens} tokens from {places}\n")
             case p.Error(message=message, hint=hint):
                 self._narrate(f"chatkv: {message} {hint}\n")
                 self._result["error"] = message

@@ -14,20 +14,19 @@ from chatkv.errors import ChatkvError
 
 if TYPE_CHECKING:
     from chatkv.cli.settings import Settings
+    from chatkv.protocol import Kv
 
 _LIBRARIES = ("torch", "transformers", "textual", "sqlite-utils", "tiktoken", "bitsandbytes")
 
 
 @click.command("doctor")
+@click.option("--load", is_flag=True, help="Load the model, say hello to it, and account for every byte.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @click.pass_obj
-def command(settings: Settings, as_json: bool) -> None:
+def command(settings: Settings, load: bool, as_json: bool) -> None:
     """Check device, versions, model, database and disk; exit with 1 if something is wrong."""
-    findings = {
-        name: value
-        for section in (_versions(), _machine(settings), _files(settings))
-        for name, value in section
-    }
+    sections = [_versions(), _machine(settings), _files(settings), *([_loaded(settings)] if load else [])]
+    findings = {name: value for section in sections for name, value in section}
     problems = [name for name, value in findings.items() if value.startswith("! ")]
     if as_json:
         print(json.dumps({"findings": findings, "problems": problems}))
@@ -106,3 +105,61 @@ def _files(settings: Settings) -> Iterator[tuple[str, str]]:
     folder = next(parent for parent in paths.models.parents if parent.exists())
     free = shutil.disk_usage(folder).free
     yield "disk", f"{'! only ' if free < 2 << 30 else ''}{free / 2**30:.1f} GiB free at {folder}"
+
+
+def _loaded(settings: Settings) -> Iterator[tuple[str, str]]:
+    """What the model and a short conversation take, as measured."""
+    import tempfile
+    import time
+    from dataclasses import replace
+    from pathlib import Path
+
+    from chatkv.config import StoreConfig
+    from chatkv.host import Host
+    from chatkv.protocol import Error, Event, Kv, Send
+
+    events: list[Event] = []
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            config = replace(settings.config(), store=StoreConfig(str(Path(folder) / "doctor.db")))
+            host = Host(config, settings.paths(), events.append)
+            try:
+                host.load()
+                host.handle(Send("Hello!", 8), lambda: False, time.perf_counter())
+            finally:
+                host.close()
+        except ChatkvError as error:
+            yield "model", f"! {error}"
+            return
+    for failed in (event for event in events if isinstance(event, Error)):
+        yield "turn", f"! {failed.message}"
+    kv = [event for event in events if isinstance(event, Kv)][-1]
+    yield from _account(kv)
+
+
+def _account(kv: Kv) -> Iterator[tuple[str, str]]:
+    from collections import Counter
+
+    per_token = kv.used_bytes / max(1, kv.tokens)
+    sizes: Counter[str] = Counter()
+    for segment in kv.segments:
+        sizes[segment.kind] += segment.tokens
+    parts = ", ".join(f"{kind} {_size(n * per_token)}" for kind, n in sizes.items())
+    yield "weights", _size(kv.weights_bytes)
+    yield "kv used", f"{_size(kv.used_bytes)} in {kv.tokens} tokens ({parts})"
+    yield "kv reserved", f"{_size(kv.reserved_bytes)}, second part {_size(kv.second_bytes)}"
+    yield (
+        "kv budget",
+        f"{_size(kv.budget_bytes)} = {kv.limit_tokens:,} tokens of {kv.context_tokens:,} in the context",
+    )
+    yield (
+        "kv marks",
+        f"soft {kv.soft_tokens:,}, hard {kv.hard_tokens:,}, compacted down to {kv.target_tokens:,} tokens",
+    )
+    if kv.scratch_bytes or kv.slack_bytes:
+        yield "allocator", f"scratch {_size(kv.scratch_bytes)}, slack {_size(kv.slack_bytes)}"
+    yield "process", f"{_size(kv.rss_bytes)} resident, libraries included"
+
+
+def _size(n_bytes: float) -> str:
+    return f"{n_bytes / 2**20:.1f} MiB"

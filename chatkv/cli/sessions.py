@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -50,15 +50,33 @@ def show(settings: Settings, session: str, as_json: bool) -> None:
     with _store(settings) as store:
         record = store.resolve(session)
         path = store.path(record.leaf_id) if record.leaf_id is not None else []
-        turns = store.turns(record.id)
+        turns, summaries = store.turns(record.id), store.summaries(record.id)
+        documents, pins = store.documents(record.id), store.pins(record.id)
+        carried_into = [later.id for later in store.carried_into(record.id)]
     if as_json:
-        messages = [asdict(message) for message in path]
-        print(json.dumps({**asdict(record), "messages": messages, "turns": [asdict(turn) for turn in turns]}))
+        lists: dict[str, Sequence[Any]] = {
+            "messages": path,
+            "turns": turns,
+            "summaries": summaries,
+            "documents": documents,
+        }
+        rows = {name: [asdict(item) for item in items] for name, items in lists.items()}
+        print(json.dumps({**asdict(record), **rows, "pins": sorted(pins), "carried_into": carried_into}))
         return
     print(f"# {_line(record.title)}\n")
+    links = [("goes on from", [record.carried_from or ""]), ("goes on in", carried_into)]
+    for word, ids in links:
+        if any(ids):
+            print(f"({word} {', '.join(ids)})\n")
+    for document in documents:
+        print(f"(document: {_line(document.name)}, {document.n_chars:,} characters)\n")
+    standing = {summary.upto_id: summary for summary in summaries}
     for message in path:
         mark = "" if message.status == "complete" else f" ({message.status})"
-        print(f"## {message.role}{mark}\n\n{_encodable(message.text)}\n")
+        pinned = " (pinned)" if message.id in pins else ""
+        print(f"## {message.role}{mark}{pinned}\n\n{_encodable(message.text)}\n")
+        if message.id in standing and standing[message.id].text:
+            print(f"## summary up to here\n\n{_encodable(standing[message.id].text)}\n")
 
 
 @command.command()

@@ -17,19 +17,26 @@ from pathlib import Path
 import cairosvg  # type: ignore[import-untyped]
 from textual.pilot import Pilot
 
-from chatkv.config import Config, SamplingConfig
+from chatkv.config import Config
 from chatkv.paths import locate
 from chatkv.tui.app import ChatkvApp
 from chatkv.tui.launch import usual_worker_argv
 
-SIZE = (124, 38)
+SIZE = (124, 46)
 SAID = (
-    "Hello! I have never programmed. Where do I start?",
-    "What is a variable? Two sentences.",
-    "And a list?",
-    "Write a Python function that returns the largest number in a list.",
-    "Explain it line by line.",
+    "Hello! I am Ada. On Saturday 14 June I bake a cake for my brother Tom.",
+    "Tom cannot eat nuts. What kind of cake would you suggest?",
+    "How long does a sponge cake take in the oven?",
+    "And what goes into a lemon glaze?",
+    "How do I keep it fresh until Sunday?",
+    "What should I write on the cake? One line.",
+    "Suggest a drink that goes with it.",
+    "On which day do I bake, and for whom?",
+    "Write a Python function that doubles the amounts of a recipe.",
 )
+SETTINGS = {"sampling.temperature": 0.0, "sampling.max_new_tokens": 90, "memory.budget": "18 MiB"}
+READING_S = 5.0
+"""A person reads that long before the next message; idle work goes on meanwhile."""
 SHOWN_AFTER_TOKENS = 60
 PATIENCE_S = 300.0
 
@@ -56,15 +63,15 @@ async def take() -> str:
     """The picture as SVG."""
     with tempfile.TemporaryDirectory() as folder:
         paths = replace(locate(), database=Path(folder) / "chatkv.db", log_file=Path(folder) / "worker.log")
-        config = Config(sampling=SamplingConfig(temperature=0.0, max_new_tokens=160))
-        overrides = {"sampling.temperature": 0.0, "sampling.max_new_tokens": 160}
-        app = ChatkvApp(config, paths, worker_argv=usual_worker_argv(config, paths, overrides))
+        config = Config()
+        app = ChatkvApp(config, paths, worker_argv=usual_worker_argv(config, paths, SETTINGS))
         async with app.run_test(size=SIZE) as pilot:
             await until(pilot, lambda: app.desk.gauges.phase == "idle")
             for n, text in enumerate(SAID):
                 app.desk.do(app.desk.conversation.submit(text))
                 if n < len(SAID) - 1:
                     await until(pilot, partial(has_turns, app, n + 1))
+                    await pilot.pause(READING_S)
             await until(pilot, lambda: n_decoded(app) >= SHOWN_AFTER_TOKENS)
             await pilot.pause(0.2)
             return app.export_screenshot(title="chatkv")

@@ -48,7 +48,8 @@ class Prompts:
     def preview(self, text: str) -> Rendered:
         """The prompt that `text` would make if it were said now and fits; nothing is stored or computed."""
         n_new = self.runtime.codec.count(text)
-        recalled = self._archive.found(text, self._upkeep.planner.left_for_recall(n_new)).text
+        room = self._upkeep.planner.left_for_recall(n_new) if self.runtime.memory.recall else 0
+        recalled = self._archive.found(text, room).text
         turn = self._context.leaf.turn + 1 if self._context.leaf else 1
         asked = Message("user", text, turn, recalled=recalled)
         return self.runtime.chat.render([*self._context.messages(), asked], answer=True)

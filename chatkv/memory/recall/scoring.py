@@ -28,8 +28,8 @@ _SPEAKER_FACTOR = 1.3
 _MIN_SHARE, _ENOUGH = 0.2, 20.0
 # And this much at least: about one word that is in no more than one row of seven.
 _MIN_HELD = 2.0
-# And the best row must score this share of what the question's words weigh, or it is about something else. Half is
-# enough for a question that asks for a name, a number or a date: whoever asks so, asks for what was said.
+# And the best row must score this share of what the question's words weigh, or it is about something else. Half of
+# all this is enough for a question that asks for a name, a number or a date: whoever asks so, asks for what was said.
 _LEAST_SCORE = 0.5
 _ASKS_FACTOR, _MODEL_FACTOR, _KIND_FACTOR = 0.6, 0.5, 1.3
 _DATE_SCORE = 2.0
@@ -78,9 +78,9 @@ def relevance(index: Index, question: str, exclude: Collection[int]) -> Relevanc
     # Without spaces there are no words, and so no function words to leave out: what occurs nowhere asks for nothing.
     sought = sum(w for term, w in weights.items() if index.frequency(term) or not is_spaceless(term))
     scores = _spread(index, scores)
-    enough = held.max(initial=0) >= max(min(_MIN_SHARE * asked, _ENOUGH), _MIN_HELD)
-    least = _LEAST_SCORE / (2 if wanted(question) and _ASKED.search(question) else 1)
-    if not enough or scores.max(initial=0) < least * sought:
+    ease = 0.5 if wanted(question) and _ASKED.search(question) else 1.0
+    enough = held.max(initial=0) >= ease * max(min(_MIN_SHARE * asked, _ENOUGH), _MIN_HELD)
+    if not enough or scores.max(initial=0) < ease * _LEAST_SCORE * sought:
         scores[:] = 0
     scores *= _speaker_factors(index, question) * _answer_factors(index, question) * (1 + near)
     return Relevance((scores + _DATE_SCORE * (near >= 0.5)) * allowed, own)

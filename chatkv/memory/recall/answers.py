@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from chatkv.memory.extract_cues import asks
-from chatkv.memory.extract_text import sentences
 from chatkv.memory.recall.dates import MONTHS
+from chatkv.memory.summary.cues import asks
+from chatkv.memory.summary.text import sentences
 
 Kind = Literal["number", "date", "name"]
 

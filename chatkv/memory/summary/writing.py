@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Literal
 
-from chatkv.memory.extract import Source, Statement, excerpt, read
-from chatkv.memory.extract_choice import Choice
-from chatkv.memory.extract_cues import asks, shorten, terse
-from chatkv.memory.extract_settle import settle
-from chatkv.memory.extract_text import names, sentences
-from chatkv.memory.grounding import Judged, judged, sources
+from chatkv.memory.summary.choice import Choice
+from chatkv.memory.summary.cues import asks, shorten, terse
+from chatkv.memory.summary.extract import Source, Statement, excerpt, read
+from chatkv.memory.summary.grounding import Judged, judged, sources
+from chatkv.memory.summary.settling import settle
+from chatkv.memory.summary.text import names, sentences
 
 SAID = "User said:"
 ASKED = "User asked:"

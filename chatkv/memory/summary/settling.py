@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from chatkv.memory import extract_cues as cues
-from chatkv.memory.extract import Statement
-from chatkv.memory.extract_text import Mark, stems
+from chatkv.memory.summary import cues
+from chatkv.memory.summary.extract import Statement
+from chatkv.memory.summary.text import Mark, stems
 
 _UNITS = stems(
     "euros dollars pounds kroner kronor francs month week year day hour time number new old tell told call"

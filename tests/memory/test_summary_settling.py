@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from chatkv.memory.extract import Source, Statement, read
-from chatkv.memory.extract_settle import settle
-from chatkv.memory.extract_text import names
+from chatkv.memory.summary.extract import Source, Statement, read
+from chatkv.memory.summary.settling import settle
+from chatkv.memory.summary.text import names
 
 
 def said(*turns: str, first: Source = "user") -> list[Statement]:

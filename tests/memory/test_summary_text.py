@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatkv.memory.extract_text import marks, names, number_key, sentences, stems
+from chatkv.memory.summary.text import marks, names, number_key, sentences, stems
 
 
 @pytest.mark.parametrize(

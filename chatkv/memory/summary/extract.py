@@ -9,8 +9,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from chatkv.memory import extract_cues as cues
-from chatkv.memory.extract_text import Key, Mark, marks, sentences, stems
+from chatkv.memory.summary import cues
+from chatkv.memory.summary.text import Key, Mark, marks, sentences, stems
 
 Source = Literal["edited", "model", "notes", "said", "user"]
 """Where it stands: in a person's or the model's summary, in the one before (notes; what the user said), in the chat."""

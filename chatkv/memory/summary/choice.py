@@ -11,8 +11,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
-from chatkv.memory.extract import Statement
-from chatkv.memory.extract_text import Key
+from chatkv.memory.summary.extract import Statement
+from chatkv.memory.summary.text import Key
 
 _LEAST = 1.2  # what a statement must add to be worth its line
 _KNOWN_WELL = 3  # lines with a name; one more says nothing new by the name alone

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatkv.memory import extract_cues as cues
-from chatkv.memory.extract import Statement, read
-from chatkv.memory.extract_text import names
+from chatkv.memory.summary import cues
+from chatkv.memory.summary.extract import Statement, read
+from chatkv.memory.summary.text import names
 
 
 def user(text: str) -> list[Statement]:

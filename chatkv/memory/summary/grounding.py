@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from chatkv.memory.extract_text import STOP, Mark, marks, names, number_key, sentences, stems
+from chatkv.memory.summary.text import STOP, Mark, marks, names, number_key, sentences, stems
 
 _TAGS = re.compile(
     r"<\|[^|\n]{0,40}\|?>|<\|?/?(?:im_start|im_end|s|bos|eos|start_of_turn|end_of_turn)\|?>|\[/?INST\]|\ufffd{2}"

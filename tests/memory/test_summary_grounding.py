@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatkv.memory.grounding import grounded, judged, sources
 from chatkv.memory.summary import request
+from chatkv.memory.summary.grounding import grounded, judged, sources
 
 USER = [
     "I am planning a week in Lisbon in May with my sister Nadia. We land on the 4th at 09:40.",

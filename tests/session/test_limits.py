@@ -106,3 +106,16 @@ def test_memory_that_runs_out_lowers_the_limit_and_the_chat_goes_on(
     assert engine.limit_tokens < held
     assert talk.say("One more message.", 3).finish in ("stop", "length")
     assert [message.turn for message in talk.path if message.role == "user"] == list(range(1, 9))
+
+
+def test_one_giant_turn_is_no_dead_end_even_right_after_a_resume(talk: Talk) -> None:
+    talk.set("memory.budget", "256 KiB")
+    talk.say("the giant: " + "word " * 110, 4)
+    talk.set("memory.budget", "150 KiB")
+    talk.resume(fresh_engine=True)
+    turn = talk.say("Is there room again?", 4)
+    assert turn.finish in ("stop", "length")
+    assert [mark.mark for mark in talk.session.context.marks().turns][-1] == "verbatim"
+    assert talk.store.message(talk.path[0].id).text.startswith("the giant: ")
+    talk.idle()
+    assert talk.say("And now?", 4).finish in ("stop", "length")

@@ -27,6 +27,7 @@ PATIENCE_S = 20.0
 _POLL_S = 0.015
 _DRAWN_S = 0.12
 """Longer than a frame of text and a frame of gauges."""
+_SAME_FRAMES = 3
 
 
 def places(folder: Path) -> Paths:
@@ -82,6 +83,15 @@ async def sees(pilot: Pilot[None], *texts: str) -> None:
 async def drawn(pilot: Pilot[None]) -> None:
     """Until text and figures that have come are drawn."""
     await pilot.pause(_DRAWN_S)
+
+
+async def settled(pilot: Pilot[None]) -> None:
+    """Until the screen has stayed the same for a while, however slow the machine is."""
+    give_up_at, seen = time.monotonic() + PATIENCE_S, [""]
+    while len(seen) < _SAME_FRAMES or len(set(seen[-_SAME_FRAMES:])) > 1:
+        assert time.monotonic() < give_up_at, "the screen never came to rest"
+        await drawn(pilot)
+        seen.append(shown(pilot))
 
 
 async def ready(pilot: Pilot[None]) -> None:

@@ -8,7 +8,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from chatkv.tui.app import ChatkvApp
-from tui.driving import drawn
+from tui.driving import settled
 
 Compare = Callable[..., bool]
 Act = Callable[[Pilot[None]], Awaitable[None]]
@@ -24,6 +24,6 @@ def picture(app: ChatkvApp, snap_compare: Compare, act: Act, size: tuple[int, in
             for box in screen.query(Input):
                 box.cursor_blink = False
         pilot.app.clear_notifications()
-        await drawn(pilot)
+        await settled(pilot)
 
     return snap_compare(app, terminal_size=size, run_before=run)

@@ -45,6 +45,10 @@ class StoreError(ChatkvError):
     exit_code = 4
 
 
+class DamagedBlockError(StoreError):
+    """A block of KV on disk is not what was written; what it held is computed again."""
+
+
 class EngineError(ChatkvError):
     """The model could not compute: out of memory, logits that are not numbers, a layer that refused."""
 

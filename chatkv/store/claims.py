@@ -13,24 +13,28 @@ from chatkv.store.sessions import require_session
 class Claims(DatabaseFile):
     """The part of the store that keeps two processes from writing to one session."""
 
-    def claim(self, session_id: str, owner: str) -> None:
+    def try_claim(self, session_id: str, owner: str) -> int:
         """Make `owner` (see `this_process`) the session's only writer; a dead owner's claim is taken over.
 
-        Raises `StoreError` that names another process while that lives, `UsageError` if there is no session.
+        Gives 0, or the process id of another owner while that lives. Raises `UsageError` if there is no session.
         """
         owners.pid_of(owner)
         with self._writing("claim a session") as connection:
             require_session(connection, session_id)
             holder = living_holder(connection, session_id)
             if holder is not None and holder != owner:
-                raise StoreError(
-                    f"Session {session_id} is open in another process (pid {owners.pid_of(holder)}).",
-                    "Close it there first, or open another session here.",
-                )
+                return owners.pid_of(holder)
             connection.execute(
                 "INSERT OR REPLACE INTO claims (session_id, owner, claimed_at) VALUES (?, ?, ?)",
                 (session_id, owner, self.clock()),
             )
+        return 0
+
+    def claim(self, session_id: str, owner: str) -> None:
+        """As `try_claim`. Raises `StoreError` that names the other process while that lives."""
+        other = self.try_claim(session_id, owner)
+        if other:
+            raise held_by(session_id, other)
 
     def release(self, session_id: str, owner: str) -> None:
         """Give up `owner`'s claim. Does nothing if it holds none, or the session is gone."""
@@ -47,3 +51,11 @@ def living_holder(connection: sqlite3.Connection, session_id: str) -> str | None
     """The owner that claimed the session, unless it is dead."""
     row = connection.execute("SELECT owner FROM claims WHERE session_id = ?", (session_id,)).fetchone()
     return row["owner"] if row is not None and owners.is_alive(row["owner"]) else None
+
+
+def held_by(session_id: str, pid: int) -> StoreError:
+    """The error for a change of a session that process `pid` writes."""
+    return StoreError(
+        f"Session {session_id} is open in another process (pid {pid}).",
+        "Close it there first, or open another session here.",
+    )

@@ -20,11 +20,12 @@ from chatkv.paths import private_folder
 from chatkv.store.failures import explained
 from chatkv.store.values import encode
 
-VERSION = 2
+VERSION = 3
 """Number of migrations in `schema`: `user_version` of a current file."""
 
 APPLICATION_ID = 0x63686B76  # "chkv" in the file's header: tells our file from another program's
 BUSY_TIMEOUT_S = 5.0
+CACHE_BYTES = 16 * 1024 * 1024
 
 
 class DatabaseFile:
@@ -59,15 +60,18 @@ class DatabaseFile:
             yield self._connection
 
 
-def connect(file: Path, *, read_only: bool) -> sqlite3.Connection:
-    """Open `file`, make it and bring its schema up to date unless `read_only`. Raises `StoreError`."""
+def connect(file: Path, *, read_only: bool, tell: Callable[[str], None]) -> sqlite3.Connection:
+    """Open `file`, make it and bring its schema up to date unless `read_only`. Raises `StoreError`.
+
+    `tell` is called with a sentence before a file of an older version is changed.
+    """
     with explained(file, "open the database"):
         if read_only:
             return _opened_to_read(file)
         private_folder(file.parent)
         # SQLite gives -wal and -shm the mode of the database itself.
         os.close(os.open(file, os.O_RDONLY | os.O_CREAT, 0o600))
-        return _prepared(f"{_uri(file)}?mode=rw", partial(_make_current, file))
+        return _prepared(f"{_uri(file)}?mode=rw", partial(_make_current, file, tell))
 
 
 @contextmanager
@@ -129,6 +133,7 @@ def _prepared(uri: str, prepare: Callable[[sqlite3.Connection], None]) -> sqlite
         connection.execute("PRAGMA fullfsync = ON")
         # What a person deletes is overwritten with zeros, not only unlinked.
         connection.execute("PRAGMA secure_delete = ON")
+        connection.execute(f"PRAGMA cache_size = -{CACHE_BYTES // 1024}")
         prepare(connection)
     except BaseException:
         connection.close()
@@ -136,15 +141,32 @@ def _prepared(uri: str, prepare: Callable[[sqlite3.Connection], None]) -> sqlite
     return connection
 
 
-def _make_current(file: Path, connection: sqlite3.Connection) -> None:
-    _schema_version(file, connection)
+def _make_current(file: Path, tell: Callable[[str], None], connection: sqlite3.Connection) -> None:
+    old = 0 < _schema_version(file, connection) < VERSION
     _use_wal(connection)
+    if old:
+        _bring_up_to_date(file, tell, connection)
     with immediate(connection):
         # Asked again under the lock: another process may have made the tables a moment ago.
         if _schema_version(file, connection) < VERSION:
             _migrate(connection)
         # Touches no row, yet fails now, and not at the first message, where the file cannot be written.
         connection.execute("DELETE FROM claims WHERE 0")
+
+
+def _bring_up_to_date(file: Path, tell: Callable[[str], None], connection: sqlite3.Connection) -> None:
+    """Back up and migrate a file of an older version, or wait while another process does."""
+    from chatkv.store import upgrade
+
+    connection.execute(f"PRAGMA busy_timeout = {upgrade.PATIENCE_S * 1000:.0f}")
+    with immediate(connection):
+        version = _schema_version(file, connection)
+        if version < VERSION:
+            upgrade.back_up(file, connection, version, tell)
+            _migrate(connection)
+    connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_S * 1000:.0f}")
+    # The log may be as large as what was rebuilt. Busy readers only put this off.
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:

@@ -96,6 +96,7 @@ class Messages(DatabaseFile):
         """
         values = (text, thought, tuple(ids), answer_start, status)
         with self._writing("save an answer") as connection:
+            search.unindex(connection, message_id)
             changed = connection.execute(
                 """UPDATE messages SET text = ?, thought = ?, ids = ?, answer_start = ?, status = ?
                 WHERE id = ? AND role = 'assistant'""",

@@ -35,6 +35,8 @@ class SessionRecord:
     """Messages on all branches."""
     carried_from: str | None = None
     """The session whose summary this one began with."""
+    spec: str = ""
+    """What to write as `model` to load that model again; empty where it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,14 +141,33 @@ class EventRecord:
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A message that matches a search, best first in its list."""
+    """A message, or a session's title, that matches a search; best first in its list."""
 
     session_id: str
     session_title: str
     message_id: int
-    role: Role
+    """0 where the title matches, and `snippet` is of the title."""
+    role: Role | Literal["title"]
     snippet: str
     """One line of text around the best match; control characters stand as spaces."""
     spans: tuple[tuple[int, int], ...]
     """Where the matches lie in `snippet`: (start, end) in characters, ascending, not overlapping."""
     created_at: float
+    """Of a title: when its session was last used."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockRecord:
+    """A stretch of KV on disk. Its name is a hash of all ids from the beginning to its end, and of the model."""
+
+    name: str
+    parent: str
+    """The block before it, or a name that stands for the beginning."""
+    fingerprint: str
+    ids: tuple[int, ...]
+    """The tokens whose keys and values it holds."""
+    n_bytes: int
+    digest: str
+    """SHA-256 of the file, in hex."""
+    created_at: float
+    used_at: float

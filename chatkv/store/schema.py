@@ -28,6 +28,13 @@ def v2(db: Database) -> None:
         db.execute(statement)
 
 
+@migrations()
+def v3(db: Database) -> None:
+    """The index of KV blocks on disk, who uses them, what was measured here; a search index that finds pieces."""
+    for statement in _V3:
+        db.execute(statement)
+
+
 # AUTOINCREMENT: an id is never given out twice, so a stale id cannot reach someone else's message.
 # The key (session_id, id) lets a message point only at a parent of its own session; it counts messages, too.
 _V1 = (
@@ -140,4 +147,54 @@ _V2 = (
         text TEXT NOT NULL
     )""",
     "CREATE INDEX passages_by_session ON passages (session_id, id)",
+)
+
+# A block is a file of the same name. `parent` is the block before it, or a name that stands for the beginning.
+# `digest` is of the whole file: neither a changed file nor a changed row passes for the other.
+_V3 = (
+    "ALTER TABLE sessions ADD COLUMN spec TEXT NOT NULL DEFAULT ''",
+    """CREATE TABLE blocks (
+        name TEXT PRIMARY KEY,
+        parent TEXT NOT NULL,
+        fingerprint TEXT NOT NULL,
+        ids BLOB NOT NULL,
+        n_bytes INTEGER NOT NULL,
+        digest TEXT NOT NULL,
+        created_at REAL NOT NULL,
+        used_at REAL NOT NULL
+    ) WITHOUT ROWID""",
+    "CREATE INDEX blocks_by_parent ON blocks (parent)",
+    "CREATE INDEX blocks_by_use ON blocks (used_at)",
+    """CREATE TABLE block_users (
+        session_id TEXT NOT NULL REFERENCES sessions (id),
+        name TEXT NOT NULL REFERENCES blocks (name),
+        PRIMARY KEY (session_id, name)
+    ) WITHOUT ROWID""",
+    "CREATE INDEX block_users_by_name ON block_users (name)",
+    """CREATE TABLE kv_rates (
+        fingerprint TEXT PRIMARY KEY,
+        prefill_tokens_per_s REAL NOT NULL,
+        read_bytes_per_s REAL NOT NULL
+    ) WITHOUT ROWID""",
+    """CREATE TABLE kv_verdicts (
+        fingerprint TEXT PRIMARY KEY,
+        model TEXT NOT NULL,
+        allowed INTEGER NOT NULL,
+        kl REAL NOT NULL,
+        agreement REAL NOT NULL,
+        n_tokens INTEGER NOT NULL
+    ) WITHOUT ROWID""",
+    "DROP TABLE message_search",
+    # Which messages of a shard (8,192 neighbouring ids) have a piece of a word: see `postings`.
+    """CREATE TABLE search_pieces (
+        shard INTEGER NOT NULL,
+        piece TEXT NOT NULL,
+        docs BLOB NOT NULL,
+        PRIMARY KEY (shard, piece)
+    ) WITHOUT ROWID""",
+    # `recipe` names the rules by which a shard's texts were cut into pieces.
+    "CREATE TABLE search_shards (shard INTEGER PRIMARY KEY, recipe TEXT NOT NULL)",
+    # Spans of ids whose messages are not in the index yet. They never overlap.
+    "CREATE TABLE search_queue (low INTEGER PRIMARY KEY, high INTEGER NOT NULL)",
+    "INSERT INTO search_queue (low, high) SELECT min(id), max(id) FROM messages HAVING count(*) > 0",
 )

@@ -9,32 +9,43 @@ import sqlite3
 
 from chatkv.errors import UsageError
 from chatkv.store import search
-from chatkv.store.database import DatabaseFile, insert
+from chatkv.store.blocks import Blocks, release_blocks
+from chatkv.store.database import insert
 from chatkv.store.records import SessionRecord
 from chatkv.store.values import ID_ALPHABET, decode_row, encode, new_session_id
 
-_SELECT = """SELECT id, title, model, system, leaf_id, created_at, updated_at, carried_from,
+_SELECT = """SELECT id, title, model, system, leaf_id, created_at, updated_at, carried_from, spec,
     (SELECT count(*) FROM messages WHERE messages.session_id = sessions.id) AS n_messages FROM sessions"""
 _NEWEST_FIRST = "ORDER BY updated_at DESC, id DESC"
 _MAX_CANDIDATES = 5
+_BELONGINGS = ("turns", "events", "summaries", "pins", "passages", "documents", "messages")
 
 
-class Sessions(DatabaseFile):
+class Sessions(Blocks):
     """The part of the store that concerns whole sessions."""
 
     def create_session(
-        self, model: str, title: str = "", system: str | None = None, carried_from: str | None = None
+        self,
+        model: str,
+        title: str = "",
+        system: str | None = None,
+        carried_from: str | None = None,
+        *,
+        spec: str = "",
     ) -> SessionRecord:
-        """A new session without messages. `carried_from`: the session whose summary it begins with."""
+        """A new session without messages. `carried_from`: the session whose summary it begins with.
+
+        `spec` is what the model is loaded by.
+        """
         with self._writing("start a session") as connection:
             now = self.clock()
             session_id = new_session_id(now)
             while connection.execute("SELECT 1 FROM sessions WHERE id = ?", (session_id,)).fetchone():
                 session_id = new_session_id(now)
             values = {"id": session_id, "title": title, "model": model, "system": system}
-            values["carried_from"] = carried_from
+            values |= {"carried_from": carried_from, "spec": spec}
             insert(connection, "sessions", {**values, "created_at": now, "updated_at": now})
-        return SessionRecord(session_id, title, model, system, None, now, now, 0, carried_from)
+        return SessionRecord(session_id, title, model, system, None, now, now, 0, carried_from, spec)
 
     def session(self, session_id: str) -> SessionRecord:
         """The session with exactly this id. Raises `UsageError` if there is none."""
@@ -82,29 +93,30 @@ class Sessions(DatabaseFile):
             require_session(connection, session_id)
             connection.execute("UPDATE sessions SET title = ? WHERE id = ?", (encode(title), session_id))
 
+    def set_model(self, session_id: str, model: str, spec: str) -> None:
+        """Another model goes on with a session. Raises `UsageError` if there is none."""
+        with self._writing("note the model of a session") as connection:
+            require_session(connection, session_id)
+            connection.execute(
+                "UPDATE sessions SET model = ?, spec = ? WHERE id = ?",
+                (encode(model), encode(spec), encode(session_id)),
+            )
+
     def delete(self, session_id: str) -> None:
-        """Delete a session with all of its messages, turns and events, and from the search index.
+        """Delete a session with all of its messages, turns and events, its KV on disk, and from the search index.
 
         The words are overwritten in the file too. Raises `UsageError` if there is no such session.
         """
         with self._writing("delete a session") as connection:
             require_session(connection, session_id)
-            search.forget(connection, session_id)
-            for table in (
-                "turns",
-                "events",
-                "claims",
-                "summaries",
-                "pins",
-                "passages",
-                "documents",
-                "messages",
-            ):
-                connection.execute(f"DELETE FROM {table} WHERE session_id = ?", (session_id,))
+            clear_session(connection, session_id)
+            blocks = release_blocks(connection, session_id)
+            connection.execute("DELETE FROM claims WHERE session_id = ?", (session_id,))
             connection.execute(
                 "UPDATE sessions SET carried_from = NULL WHERE carried_from = ?", (session_id,)
             )
             connection.execute("DELETE FROM sessions WHERE id = ?", (session_id,))
+        self._unlink(blocks)
         with self._reading("empty the log of the database") as connection:
             # The log still holds the deleted pages. Busy readers only put this off to a later checkpoint.
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -114,6 +126,14 @@ class Sessions(DatabaseFile):
         if not newest:
             raise UsageError("There are no sessions yet.", "Start one by saying something.")
         return newest[0]
+
+
+def clear_session(connection: sqlite3.Connection, session_id: str) -> None:
+    """Delete everything that belongs to a session but its own row and who has it open."""
+    search.forget(connection, session_id)
+    connection.execute("UPDATE sessions SET leaf_id = NULL WHERE id = ?", (encode(session_id),))
+    for table in _BELONGINGS:
+        connection.execute(f"DELETE FROM {table} WHERE session_id = ?", (encode(session_id),))
 
 
 def require_session(connection: sqlite3.Connection, session_id: str) -> None:

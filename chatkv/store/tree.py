@@ -30,13 +30,19 @@ _SIBLINGS = """
     JOIN messages ON messages.session_id = me.session_id AND messages.parent_id IS me.parent_id
     WHERE me.id = ? ORDER BY messages.id"""
 
+_ALTERNATIVES = """
+    SELECT coalesce(parent_id, 0) AS parent, id FROM messages
+    WHERE session_id = :session AND coalesce(parent_id, 0) IN (
+        SELECT coalesce(parent_id, 0) FROM messages WHERE session_id = :session GROUP BY 1 HAVING count(*) > 1)
+    ORDER BY id"""
+
 _CHILDREN = "SELECT * FROM messages WHERE session_id = ? AND parent_id IS ? ORDER BY id"
 
 
 class Tree(DatabaseFile):
     """The part of the store that walks the message tree.
 
-    Each method but `children` raises `UsageError` for an id that is no message's.
+    Each method but `children` and `alternatives` raises `UsageError` for an id that is no message's.
     """
 
     def message(self, message_id: int) -> MessageRecord:
@@ -54,6 +60,14 @@ class Tree(DatabaseFile):
     def children(self, parent_id: int | None, session_id: str) -> list[MessageRecord]:
         """What follows `parent_id` (None: the beginnings) in a session, in the order it was made."""
         return self._messages(_CHILDREN, encode(session_id), parent_id)
+
+    def alternatives(self, session_id: str) -> dict[int, tuple[int, ...]]:
+        """By parent (0: the beginning): the ids of its children, in the order made, where there is more than one."""
+        groups: dict[int, tuple[int, ...]] = {}
+        with self._reading("read messages") as connection:
+            for row in connection.execute(_ALTERNATIVES, {"session": encode(session_id)}):
+                groups[row["parent"]] = (*groups.get(row["parent"], ()), row["id"])
+        return groups
 
     def newest_leaf(self, message_id: int) -> MessageRecord:
         """The leaf that was made last among those below `message_id`; the message itself if it is a leaf."""

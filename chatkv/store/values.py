@@ -33,6 +33,11 @@ def decode_row(row: sqlite3.Row) -> dict[str, Any]:
     return {name: _decode(name, row[name]) for name in row.keys()}  # noqa: SIM118
 
 
+def decode(raw: bytes) -> str:
+    """The string that `encode` made a BLOB of."""
+    return raw.decode("utf-8", "surrogatepass")
+
+
 def new_session_id(now: float) -> str:
     """42 bits of milliseconds since the epoch, then 18 random bits, as twelve base32 digits."""
     number = (int(now * 1000) % (1 << 42)) << _RANDOM_BITS | secrets.randbits(_RANDOM_BITS)
@@ -44,7 +49,7 @@ def _decode(name: str, value: Any) -> Any:
         return value
     if name == "ids":
         return struct.unpack(f"<{len(value) // 4}I", value)
-    return value.decode("utf-8", "surrogatepass")
+    return decode(value)
 
 
 def _is_utf8(text: str) -> bool:

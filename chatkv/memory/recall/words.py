@@ -10,8 +10,12 @@ import functools
 import re
 import unicodedata
 
-from chatkv.store.snippet import SPACELESS
-
+# Scripts without spaces: Thai to Tibetan, Myanmar, Hangul, Khmer, kana, bopomofo, Yi, and all ideographs.
+SPACELESS = (
+    "\u0e00-\u0fff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3031-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc"
+    "\U0001b000-\U0001b16f\U00020000-\U0003ffff"
+)
 _TOKEN = re.compile(rf"[^\W_{SPACELESS}]+|[{SPACELESS}]+")
 _SPACELESS_RUN = re.compile(f"[{SPACELESS}]")
 _ACCENTS = re.compile("[\u0300-\u036f]")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 
@@ -21,6 +22,8 @@ class Prefiller:
         self.chunk = chunk
         self.looked_at: list[float] = []
         """Attention that the end of the last prompt paid to each position; see `Observation.mass`."""
+        self.tokens_per_s: float | None = None
+        """How fast prompts are read here, newer chunks weighing more; None before the first."""
 
     def reachable(self, ids: Sequence[int]) -> int:
         """How much of the KV `match` would keep."""
@@ -80,7 +83,11 @@ class Prefiller:
         return end - start
 
     def _feed(self, ids: Sequence[int], segments: Sequence[Segment]) -> None:
+        started = time.perf_counter()
         self.engine.feed(ids, "wrapper", 0)
+        if len(ids) >= _SMALLEST_CHUNK:
+            rate = len(ids) / (time.perf_counter() - started)
+            self.tokens_per_s = rate if self.tokens_per_s is None else (self.tokens_per_s + rate) / 2
         self.engine.ledger.relabel(segments)
 
 

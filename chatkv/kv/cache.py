@@ -74,6 +74,21 @@ class LiveCache(Cache):
         if len(self._checkpoints) > KEPT_CHECKPOINTS:
             del self._checkpoints[sorted(self._checkpoints)[1]]
 
+    def states_at(self, n_tokens: int) -> dict[int, StateSnapshot]:
+        """By layer: the recurrent states saved at length `n_tokens`; empty where none were, or there are none."""
+        saved = self._checkpoints.get(n_tokens, [])
+        return dict(zip(self.recurrent_indices(), saved, strict=False))
+
+    @torch.inference_mode()
+    def put_states(self, n_tokens: int, states: dict[int, StateSnapshot]) -> None:
+        """Make `states`, one of each recurrent layer, those of a cache that holds `n_tokens`, and a checkpoint."""
+        self._checkpoints[n_tokens] = [states[index] for index in self.recurrent_indices()]
+        self._restore(n_tokens)
+
+    def recurrent_indices(self) -> list[int]:
+        """Which layers have recurrent states."""
+        return [index for index, layer in enumerate(self.layers) if isinstance(layer, StateLayer)]
+
     def reserve(self, n_tokens: int) -> None:
         """Make room for `n_tokens` in every attention layer at once."""
         for layer in self._growing():
@@ -133,6 +148,19 @@ class LiveCache(Cache):
     def keys(self) -> list[Tensor]:
         """The keys [1, kv_heads, n, dim] of each attention layer."""
         return [layer.keys for layer in self._growing() if layer.keys is not None]
+
+    @torch.inference_mode()
+    def begin_like(self, other: LiveCache, n_tokens: int) -> None:
+        """Copy the first `n_tokens` of another cache of the same model into this empty one."""
+        for mine, theirs in zip(self._growing(), other._growing(), strict=True):
+            if theirs.keys is not None and theirs.values is not None:
+                mine.update(theirs.keys[:, :, :n_tokens], theirs.values[:, :, :n_tokens])
+
+    def at(self, position: int) -> list[Tensor]:
+        """Copies of the keys and values [1, kv_heads, 1, dim] of one position, layer by layer."""
+        layers = [layer for layer in self._growing() if layer.keys is not None and layer.values is not None]
+        sides = [side for layer in layers for side in (layer.keys, layer.values)]
+        return [side[:, :, position : position + 1].clone() for side in sides if side is not None]
 
     def lengths(self) -> list[int]:
         """Tokens held by each attention layer; all equal except inside a model call."""

@@ -214,7 +214,13 @@ class StateLayer(LinearAttentionLayer):
         )
 
     def restore(self, saved: StateSnapshot) -> None:
-        """Put cloned states back, bit for bit."""
+        """Put cloned states back, bit for bit, also into a layer that has seen nothing yet."""
+        for index, tensor in saved.conv.items():
+            if tensor is not None and self.conv_states[index] is None:
+                StateLayer.lazy_initialization(self, conv_states=tensor, state_idx=index)
+        for index, tensor in saved.recurrent.items():
+            if tensor is not None and self.recurrent_states[index] is None:
+                StateLayer.lazy_initialization(self, recurrent_states=tensor, state_idx=index)
         for mine, theirs in ((self.conv_states, saved.conv), (self.recurrent_states, saved.recurrent)):
             for index, tensor in theirs.items():
                 state = mine[index]

@@ -78,6 +78,17 @@ class Ledger:
         else:
             self._segments.append(Segment(kind, turn, len(ids)))
 
+    def restore(self, ids: Sequence[int], tier: str = "E0") -> None:
+        """Ids whose keys and values came from elsewhere, as they once were or (E2) nearly so: nothing was fed for them.
+
+        If all that stands before them is older than the mark, so are they.
+        """
+        start, is_old = len(self), self.low == len(self)
+        self.append(ids, "wrapper", 0)
+        self.retier(start, len(self), tier)
+        if is_old:
+            self.low = len(self)
+
     def truncate(self, n: int) -> None:
         """Forget all but the first `n` ids."""
         assert 0 <= n <= len(self._ids), f"cannot keep {n} of {len(self._ids)}"

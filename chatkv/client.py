@@ -15,11 +15,13 @@ from pathlib import Path
 
 from chatkv.errors import WorkerError
 from chatkv.paths import private_folder
-from chatkv.protocol import Close, Command, Event, event_from_json, to_json
+from chatkv.protocol import Close, Command, Event, Ready, event_from_json, to_json
 
 _READ_BYTES = 1 << 16
 _LOG_TAIL_BYTES = 4096
 _LEAVE_S = 0.12
+_SAVE_S = 1.5
+"""How long a process that hears commands may take to write down what it holds; mostly it takes a twentieth."""
 _TERMINATE_S = 0.05
 
 
@@ -54,7 +56,7 @@ class WorkerClient:
         self._env = dict(env) if env is not None else None
         self._process: asyncio.subprocess.Process | None = None
         self._log_start = 0
-        self._closing = False
+        self._closing = self._hears = False
 
     @property
     def running(self) -> bool:
@@ -64,7 +66,7 @@ class WorkerClient:
     async def start(self) -> None:
         """Start the process. Raises `WorkerError` where the system cannot."""
         assert not self.running, "one worker at a time"
-        self._closing = False
+        self._closing = self._hears = False
         try:
             private_folder(self._log_file.parent)
             with self._log_file.open("ab") as log:
@@ -111,6 +113,7 @@ class WorkerClient:
                 event = event_from_json(b"".join(pending).decode(errors="replace"))
                 pending.clear()
                 pending.append(part)
+                self._hears = self._hears or isinstance(event, Ready)
                 if event is not None:
                     yield event
         returncode = await process.wait()
@@ -123,7 +126,7 @@ class WorkerClient:
         await self.start()
 
     async def close(self) -> None:
-        """Ask it to leave, wait a moment, then make it: done within about 0.2 s, and nothing is left behind."""
+        """Ask it to leave, wait while it saves (0.2 s if it is still loading), then make it. Nothing is left behind."""
         self._closing = True
         process = self._process
         if process is None:
@@ -133,7 +136,7 @@ class WorkerClient:
                 await self.send(Close())
         if process.stdin is not None:
             process.stdin.close()
-        if not await _ended(process, _LEAVE_S):
+        if not await _ended(process, _SAVE_S if self._hears else _LEAVE_S):
             _signal_group(process.pid, signal.SIGTERM)
             if not await _ended(process, _TERMINATE_S):
                 _signal_group(process.pid, signal.SIGKILL)

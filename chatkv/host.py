@@ -7,44 +7,37 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator
 
 from chatkv import models
 from chatkv.config import Config, changed
 from chatkv.engine.loader import LoadedModel, load_model
-from chatkv.errors import ChatkvError, UsageError
+from chatkv.errors import ChatkvError, StoreError, UsageError
 from chatkv.paths import Paths
 from chatkv.protocol import (
     Command,
-    Compact,
     Compaction,
-    Continue,
-    Edit,
     Error,
     Event,
-    Fork,
-    Keep,
     Loading,
     New,
     Notice,
     Open,
-    Pin,
     PrefixBreak,
     Ready,
-    Recall,
-    Regenerate,
-    Send,
     Set,
     Stats,
-    Summary,
-    Unpin,
     type_name,
 )
 from chatkv.runtime import Runtime, build_runtime
-from chatkv.session import Session
-from chatkv.store import Store, this_process
+from chatkv.session import Session, carry_out
+from chatkv.session.custody import Custody
+from chatkv.store import SteadyStore, this_process
 
-_LIVE_SETTINGS = ("sampling.", "chat.thinking", "chat.system", "memory.")
+_LIVE_SETTINGS = ("sampling.", "chat.thinking", "chat.system", "memory.", "store.kv")
+_INDEXED_FROM = 200
+"""Messages that may wait to be indexed: a search looks through so few by itself."""
+_INDEXED_AT_ONCE = 50
 
 
 class Host:
@@ -54,11 +47,12 @@ class Host:
         self.config = config
         self._paths = paths
         self._emit = emit
-        self._owner = this_process()
-        self.store = Store.open(config.database(paths))
+        self.store = SteadyStore.open(config.database(paths), tell=lambda text: emit(Notice(text)))
+        self.custody = Custody(self.store, this_process())
         self._loaded: LoadedModel | None = None
         self._runtime: Runtime | None = None
         self._session: Session | None = None
+        self._may_index = True
 
     def load(self) -> None:
         """Fetch and load the model, with progress. Raises `ModelError` or `ConfigError`."""
@@ -109,6 +103,9 @@ class Host:
         """Carry out one command. Raises `ChatkvError`; the conversation stands and the next command works."""
         if self._session is not None:
             self._session.upkeep.interrupt()
+        self.mend()
+        if self.custody.must_take_over(command, self._session_id):
+            self._enter(str(self._session_id))
         match command:
             case Open(session=wanted):
                 self._open(wanted)
@@ -122,65 +119,64 @@ class Host:
                 self._converse(command, cancelled, received_at)
 
     def _converse(self, command: Command, cancelled: Callable[[], bool], received_at: float) -> None:
-        session = self.session
-        events: Iterable[Event]
-        match command:
-            case Send(text=text, max_new_tokens=limit, overlong=overlong):
-                text = session.head_of(text) if overlong == "head" else text
-                events = session.send(text, cancelled, max_new_tokens=limit, received_at=received_at)
-            case Regenerate(max_new_tokens=limit):
-                events = session.regenerate(cancelled, max_new_tokens=limit, received_at=received_at)
-            case Continue(max_new_tokens=limit):
-                events = session.extend(cancelled, max_new_tokens=limit, received_at=received_at)
-            case Edit(message_id=message_id, text=text):
-                events = session.edit(
-                    message_id, text, cancelled, max_new_tokens=None, received_at=received_at
-                )
-            case Fork(message_id=message_id):
-                events = session.fork(message_id)
-            case _:
-                events = self._remember(session, command, cancelled)
-        for event in events:
-            self._emit(event)
-            self._note(event)
+        events = carry_out(self.session, command, cancelled, received_at)
+        try:
+            for event in events:
+                self._tell(event)
+        finally:
+            if isinstance(events, Generator):
+                events.close()  # now, and not after the database was closed: a running answer is saved
         self._claim()
-
-    def _remember(self, session: Session, command: Command, cancelled: Callable[[], bool]) -> Iterable[Event]:
-        """The commands that concern memory."""
-        match command:
-            case Compact(instructions=instructions):
-                return session.upkeep.compact(instructions, cancelled)
-            case Summary(text=None, undo=False):
-                return [session.memory.summarized()]
-            case Summary(text=None):
-                return session.memory.undo()
-            case Summary(text=str(text)):
-                return session.memory.rewrite(text)
-            case Pin(turn=turn):
-                return session.memory.pin(turn, pinned=True)
-            case Unpin(turn=turn):
-                return session.memory.pin(turn, pinned=False)
-            case Recall(words=words):
-                return [session.look_up(words)]
-            case Keep(text=text, name=name):
-                return session.keep(text, name)
-            case _:
-                raise UsageError(f"Cannot carry out {type(command).__name__} here.")
+        self.mend()
 
     @property
     def has_idle_work(self) -> bool:
         """Whether `idle_step` would do something."""
-        return self._runtime is not None and self.session.upkeep.has_work
+        if self._runtime is None or self.custody.writer:
+            return False
+        return self.session.upkeep.has_work or self._has_to_index()
+
+    def wakes_in_s(self) -> float | None:
+        """Seconds until there is something to do although nothing is asked; None: there will not be."""
+        due = self._session.upkeep.due_in_s() if self._session else None
+        times = [time for time in (due, self.store.retry_in_s()) if time is not None]
+        return min(times, default=None)
+
+    def mend(self) -> None:
+        """Say whether saving works; where it does not, try again if it is time. Between turns only."""
+        moved = self.custody.come_back(self._session_id)
+        for event in self.custody.news():
+            self._emit(event)
+        if moved:
+            self.session.upkeep.interrupt()
+            self._enter(moved)
 
     def idle_step(self) -> None:
-        """A moment of work that makes the next turn cheaper."""
+        """A moment of work that makes the next turn, or the next search, cheaper."""
         try:
+            if not self.session.upkeep.has_work:
+                self._may_index = False  # until it has worked
+                self.store.index_some(_INDEXED_AT_ONCE)
+                self._may_index = True
+                return
             for event in self.session.upkeep.step():
-                self._emit(event)
-                self._note(event)
+                self._tell(event)
         except ChatkvError as error:
             self.session.upkeep.rest()
             self._emit(Notice(f"Idle work was given up: {error.message}", "warning"))
+
+    def _has_to_index(self) -> bool:
+        try:
+            return self._may_index and not self.store.trouble and self.store.n_waiting() >= _INDEXED_FROM
+        except StoreError:  # whatever it is, the next message will tell
+            return False
+
+    def _tell(self, event: Event) -> None:
+        self._emit(event)
+        self._note(event)
+        self.custody.note(event, self._session_id)
+        for news in self.custody.news():
+            self._emit(news)
 
     def _note(self, event: Event) -> None:
         """Keep in the store what a person may ask about later."""
@@ -195,6 +191,8 @@ class Host:
         """Let go of session and database."""
         self._leave()
         self.store.close()
+        for event in self.custody.last_words():
+            self._emit(event)
 
     def _new(self, system: str | None, *, carry: bool) -> None:
         chosen = self.config.chat.system if system is None else system
@@ -211,31 +209,39 @@ class Host:
     def _open(self, wanted: str) -> None:
         record = self.store.resolve(wanted)
         self._leave()
-        self.store.claim(record.id, self._owner)
-        n_partial = self.store.recover(record.id)
-        self._session = Session(self.runtime, self.store, record=self.store.session(record.id))
-        self._emit(self._session.opened())
-        self._emit(self._session.context.marks())
+        self._enter(record.id)
+
+    def _enter(self, session_id: str) -> None:
+        """Read a session from the store and go on with it, as its writer if no other process is."""
+        self.custody.take(session_id)
+        self.runtime.engine.unpark(session_id)
+        n_partial = 0 if self.custody.writer else self.store.recover(session_id)
+        session = self._session = Session(self.runtime, self.store, record=self.store.session(session_id))
+        self._emit(dataclasses.replace(session.opened(), writer=self.custody.writer))
+        self._emit(session.context.marks())
         if n_partial:
             self._emit(
                 Notice("The last answer was cut when its process ended. `continue` extends it.", "warning")
             )
-        if record.model != self.runtime.engine.loaded.name:
-            self._emit(
-                Notice(
-                    f"This session was held with {record.model}; {self.runtime.engine.loaded.name} goes on."
-                )
-            )
+
+    @property
+    def _session_id(self) -> str | None:
+        """The open session's id; None before it is stored."""
+        return self._session.record.id if self._session and self._session.record else None
 
     def _claim(self) -> None:
         """A session that was just stored for the first time is ours to write."""
-        record = self.session.record
-        if record is not None:
-            self.store.claim(record.id, self._owner)
+        if self._session_id is not None and not self.custody.writer:
+            self.custody.take(self._session_id)
 
     def _leave(self) -> None:
-        if self._session is not None and self._session.record is not None:
-            self.store.release(self._session.record.id, self._owner)
+        """Let go of the session. Its KV goes to disk as far as it is not there, and stays warm while there is room."""
+        if self._session is not None and self._session_id is not None:
+            if not self.custody.writer:
+                for event in self._session.upkeep.put_away():
+                    self._tell(event)
+            self.runtime.engine.park(self._session_id)
+        self.custody.leave(self._session_id)
         self._session = None
 
     def _set(self, key: str, value: str | int | float | bool) -> None:

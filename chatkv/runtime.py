@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from chatkv.config import Config, MemoryConfig
 from chatkv.engine import device as devices
@@ -17,6 +18,7 @@ from chatkv.kv.sizing import tokens_within
 from chatkv.memory.budget import budget_bytes
 from chatkv.memory.recall import Meaning
 from chatkv.memory.room import Room
+from chatkv.models import lasting
 from chatkv.protocol import Kv, KvSegment
 from chatkv.tokens import ChatFormat, Codec, Segment
 
@@ -67,20 +69,37 @@ class Runtime:
     max_new_tokens: int
     budget_bytes: int
     memory: MemoryConfig
+    spec: str
+    """What the model is loaded by: a name, or an absolute path."""
+    kv_on_disk: str
+    """How much KV may be kept on disk: a size, a share, `auto` or `0`."""
+    kv_int8: bool
+    """Whether it is kept in int8 where that does no harm."""
     meaning: Callable[[], Meaning | None]
     """What words mean to the model; worked out when it is first asked for."""
     standing: Standing
+
+    def dated(self, moment_s: float) -> Runtime:
+        """This runtime for a conversation that began at `moment_s` (Unix time): templates may print that day.
+
+        So the prompt of a session is the same on whatever day it is resumed.
+        """
+        today = datetime.fromtimestamp(moment_s)
+        chat, quiet = self.chat.dated(today), self.quiet.dated(today)
+        return self if chat is self.chat else replace(self, chat=chat, quiet=quiet)
 
     def kv_event(self) -> Kv:
         """The state of the KV, read from the tensors."""
         engine, room = self.engine, self.standing.room
         held = devices.held_memory(engine.loaded.device)
-        weights = engine.loaded.weights_bytes
-        known = weights + engine.cache.reserved_bytes
+        weights, warm = engine.loaded.weights_bytes, engine.parking.nbytes
+        known = weights + engine.cache.reserved_bytes + warm
         return Kv(
             tokens=len(engine.ledger),
             used_bytes=engine.cache.used_bytes,
-            reserved_bytes=engine.cache.reserved_bytes,
+            reserved_bytes=engine.cache.reserved_bytes + warm,
+            warm_bytes=warm,
+            warm_sessions=len(engine.parking),
             budget_bytes=self.budget_bytes,
             context_tokens=engine.loaded.context_tokens,
             segments=tuple(map(self._segment, engine.ledger.segments)),
@@ -107,7 +126,7 @@ def build_runtime(loaded: LoadedModel, config: Config, previous: Runtime | None 
     """Runtime for `loaded` under `config`; the engine of a `previous` one, and so its KV, lives on."""
     engine = previous.engine if previous else None
     context = min(loaded.context_tokens, config.chat.context or loaded.context_tokens)
-    held = engine.cache.reserved_bytes if engine else 0
+    held = engine.cache.reserved_bytes + engine.parking.nbytes if engine else 0
     budget = budget_bytes(
         config.memory.budget,
         device=loaded.device,
@@ -117,6 +136,7 @@ def build_runtime(loaded: LoadedModel, config: Config, previous: Runtime | None 
     limit = min(context, tokens_within(budget, loaded.bytes_per_token, loaded.fixed_bytes))
     engine = engine or LocalEngine(loaded)
     engine.limit(limit)
+    engine.budget_bytes = budget
     codec = previous.codec if previous else Codec.from_tokenizer(loaded.tokenizer)
     chat = ChatFormat(loaded.tokenizer, codec, thinking=config.chat.thinking)
     quiet = ChatFormat(loaded.tokenizer, codec, thinking=False) if config.chat.thinking else chat
@@ -133,6 +153,9 @@ def build_runtime(loaded: LoadedModel, config: Config, previous: Runtime | None 
         max_new_tokens=config.sampling.max_new_tokens,
         budget_bytes=budget,
         memory=config.memory,
+        spec=lasting(config.model),
+        kv_on_disk=config.store.kv,
+        kv_int8=config.store.kv_int8,
         meaning=previous.meaning if previous else functools.cache(lambda: _meaning(loaded, codec)),
         standing=previous.standing if previous else Standing(),
     )

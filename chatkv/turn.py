@@ -126,7 +126,7 @@ class RunningTurn:
         self.recalled = sum(
             s.n_tokens for s in prompt.segments if (s.kind, s.turn) == ("recalled", self.order.turn)
         )
-        engine.cache.reserve(len(prompt.ids))
+        engine.reserve(len(prompt.ids))
         total = len(prompt.ids) - kept + self.prefilled
         yield Prefill(self.prefilled, total, reused=self.reused, prefilled_early=self.early)
         for n_fed in self.runtime.prefiller.run(prompt, cancelled):

@@ -5,6 +5,7 @@ A reader thread takes commands as they come, so that `stop` reaches a running an
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import queue
@@ -49,7 +50,8 @@ class Inbox:
         self._lock = threading.RLock()
         self._n_arrived = self._n_taken = 0
         self._running = self._stopped = 0
-        self._closing = False
+        self._held: tuple[Command | ChatkvError, float] | None = None
+        self.closing = False
 
     def read(self, lines: Iterable[str], *, stop_at_end: bool) -> None:
         """Take commands from `lines`. Their end is a `close`: when all is done, or (`stop_at_end`) at once.
@@ -74,17 +76,23 @@ class Inbox:
                     self._stopped = self._running or self._n_taken + 1
             return
         if isinstance(command, Close):
-            self._closing = True
+            self.closing = True
         self._line_up(command)
 
     def is_empty(self) -> bool:
         """Whether nothing waits."""
-        return self._queue.empty()
+        return self._held is None and self._queue.empty()
+
+    def wait(self, seconds: float) -> None:
+        """Wait until something is there, at most so long."""
+        if self._held is None:
+            with contextlib.suppress(queue.Empty):
+                self._held = self._queue.get(timeout=seconds)
 
     def next(self) -> tuple[Command | ChatkvError, float]:
         """Wait for the next one, which runs from now on; the one before it is done."""
         self.finish()
-        item = self._queue.get()
+        item, self._held = self._held or self._queue.get(), None
         with self._lock:
             self._running = self._n_taken + 1  # first, so that a signal in between stops this one
             self._n_taken += 1
@@ -97,7 +105,7 @@ class Inbox:
 
     def cancelled(self) -> bool:
         """Whether the running command should end."""
-        return self._closing or self._stopped == self._running > 0
+        return self.closing or self._stopped == self._running > 0
 
     def _read_line(self, line: str) -> None:
         try:
@@ -122,7 +130,9 @@ def serve(config: Config, paths: Paths, source: IO[str], sink: IO[str], *, stop_
         sink.flush()
 
     inbox = Inbox()
-    signal.signal(signal.SIGTERM, lambda *_: inbox.put(Close()))
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):  # there is no SIGHUP on Windows
+            signal.signal(getattr(signal, name), lambda *_: inbox.put(Close()))
     signal.signal(signal.SIGINT, lambda *_: inbox.put(Stop()))
     reader = threading.Thread(
         target=inbox.read, args=(source,), kwargs={"stop_at_end": stop_at_end}, daemon=True
@@ -148,17 +158,28 @@ def _run(config: Config, paths: Paths, inbox: Inbox, emit: Emit) -> int:
         return error.exit_code
     try:
         while True:
-            while inbox.is_empty() and host.has_idle_work:
-                host.idle_step()
+            _use_idle_time(host, inbox)
             command, received_at = inbox.next()
             if isinstance(command, Close):
                 break
             _carry_out(host, command, inbox, received_at, emit)
+            if inbox.closing:
+                host.custody.keep_unanswered()
             inbox.finish()
     finally:
         host.close()
     emit(Closed())
     return 0
+
+
+def _use_idle_time(host: Host, inbox: Inbox) -> None:
+    """Work ahead while nothing is asked, and wake up for what is to be done later."""
+    while inbox.is_empty() and (host.has_idle_work or host.wakes_in_s() is not None):
+        if host.has_idle_work:
+            host.idle_step()
+        elif (seconds := host.wakes_in_s()) is not None:
+            inbox.wait(seconds)
+        host.mend()
 
 
 def _carry_out(

@@ -125,7 +125,7 @@ class Talk:
         if self.runtime.engine.ledger.first_of("E2") is not None or self._changed_at > path[-1].created_at:
             return
         seen = context.messages(path[:-1], recalled_for=path[-2].id)
-        prompt = self.runtime.chat.render(seen, answer=True)
+        prompt = self.session.runtime.chat.render(seen, answer=True)
         assert_greedy(self.reference, prompt.ids, path[-1].ids)
 
     def check_lengths(self) -> None:

@@ -106,6 +106,10 @@ class StoreConfig:
 
     database: str = ""
     """Path of the SQLite file; empty = the usual place."""
+    kv: str = "auto"
+    """Most bytes of KV kept on disk beside it: `8 GiB`, `10%` of what is free, `auto`, or `0` for none."""
+    kv_int8: bool = False
+    """Keep KV on disk in int8: half the bytes; only where a calibration on your own conversation shows no harm."""
 
 
 @dataclass(frozen=True, slots=True)

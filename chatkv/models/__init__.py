@@ -6,7 +6,7 @@ heavy library.
 
 from chatkv.models.digest import file_digest
 from chatkv.models.files import ModelFiles
-from chatkv.models.installed import InstalledModel, installed_models
+from chatkv.models.installed import InstalledModel, installed_models, lasting
 from chatkv.models.progress import OnProgress, Progress
 from chatkv.models.resolve import locate_model
 
@@ -17,5 +17,6 @@ __all__ = [
     "Progress",
     "file_digest",
     "installed_models",
+    "lasting",
     "locate_model",
 ]

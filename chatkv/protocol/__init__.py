@@ -22,6 +22,7 @@ from chatkv.protocol.commands import (
     Stats,
     Stop,
     Summary,
+    Switch,
     Unpin,
 )
 from chatkv.protocol.events import (
@@ -40,6 +41,8 @@ from chatkv.protocol.events import (
     Prefill,
     PrefixBreak,
     Ready,
+    Restored,
+    Saving,
     Thought,
     Turn,
 )
@@ -87,12 +90,15 @@ __all__ = [
     "Recalled",
     "RecalledRound",
     "Regenerate",
+    "Restored",
+    "Saving",
     "Send",
     "Set",
     "Stats",
     "Stop",
     "Summarized",
     "Summary",
+    "Switch",
     "Thought",
     "Turn",
     "TurnMark",

@@ -74,6 +74,13 @@ class Fork:
 
 
 @dataclass(frozen=True, slots=True)
+class Switch:
+    """Go to the branch of message `message_id`: to the newest message below it. What is left stays a branch."""
+
+    message_id: int
+
+
+@dataclass(frozen=True, slots=True)
 class Compact:
     """Summarize and archive old turns now. `instructions`: what the summary should pay attention to."""
 
@@ -144,6 +151,7 @@ Command = (
     | Continue
     | Edit
     | Fork
+    | Switch
     | Compact
     | Summary
     | Pin

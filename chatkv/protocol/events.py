@@ -41,12 +41,17 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The session that further commands act on. `leaf_id` is its newest message, None when it has none."""
+    """The session that further commands act on. `leaf_id` is its newest message, None when it has none.
+
+    `writer`: the process id of another process that has it open for writing, 0 for none. While there is one, this one
+    only reads: what would change the session is refused.
+    """
 
     session: str
     title: str
     model: str
     leaf_id: int | None = None
+    writer: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +140,8 @@ class Kv:
     """The state of the KV cache, read from the tensors themselves.
 
     `limit_tokens` is what budget and context allow; the marks are in tokens. `second_bytes` are those of the
-    part that is being built beside the live one; they lie inside the reserved ones.
+    part that is being built beside the live one, `warm_bytes` those of other sessions that are kept in memory while
+    there is room; both lie inside the reserved ones.
     """
 
     tokens: int
@@ -153,6 +159,35 @@ class Kv:
     scratch_bytes: int = 0
     slack_bytes: int = 0
     rss_bytes: int = 0
+    warm_bytes: int = 0
+    warm_sessions: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """KV comes back from disk: `tokens` of `total` so far; nothing is computed for them.
+
+    Stages: `reading`, `done`, `refused` (`reason` says why the rest is computed instead). `seconds` and `n_bytes` are
+    what reading took so far.
+    """
+
+    stage: Literal["reading", "done", "refused"]
+    tokens: int
+    total: int
+    n_bytes: int = 0
+    seconds: float = 0.0
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Saving:
+    """Whether what is said reaches the database. `ok` False: it is kept in memory, and `reason` says why.
+
+    Sent when it changes; saving resumes by itself as soon as it can.
+    """
+
+    ok: bool
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +242,8 @@ Event = (
     | Marks
     | Recalled
     | Kept
+    | Restored
+    | Saving
     | PrefixBreak
     | Notice
     | Error

@@ -72,8 +72,12 @@ def event_from_json(line: str) -> Event | None:
     kind = _EVENTS.get(table["type"])
     if kind is None or _missing(kind, table):
         return None
-    values = {key: _restored(value, _hints(kind)[key]) for key, value in _known_fields(kind, table).items()}
-    return typing.cast(Event, kind(**values))
+    return typing.cast(Event, _built(kind, table))
+
+
+def _built(kind: Any, table: Mapping[str, Any]) -> Any:
+    hints = _hints(kind)
+    return kind(**{key: _restored(value, hints[key]) for key, value in _known_fields(kind, table).items()})
 
 
 @functools.cache
@@ -88,7 +92,7 @@ def _restored(value: Any, hint: Any) -> Any:
     item: Any = typing.get_args(hint)[0]
     if item is str or item is int:
         return tuple(value)
-    return tuple(item(**_known_fields(item, run)) for run in value)
+    return tuple(_built(item, row) for row in value)
 
 
 def _command_parts(line: str) -> tuple[str, dict[str, Any]]:

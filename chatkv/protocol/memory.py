@@ -50,11 +50,17 @@ class Summarized:
 
 @dataclass(frozen=True, slots=True)
 class TurnMark:
-    """How one turn stands in the context; `archived` turns are in the database alone."""
+    """How one turn stands in the context; `archived` turns are in the database alone.
+
+    `asked` and `answered`: the message ids of all wordings of its question, and of all answers to this wording, in the
+    order they were made; empty where there is only one. Those of this branch are among them.
+    """
 
     turn: int
     user_id: int
     mark: Literal["verbatim", "summarized", "archived", "pinned"]
+    asked: tuple[int, ...] = ()
+    answered: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from chatkv.protocol import Marks, TurnMark
 from chatkv.store import MessageRecord, SessionRecord, Store, SummaryRecord
 from chatkv.tokens import Message, Rendered
 
+_TITLE_CHARS = 60
 _HEADER = "Summary of the conversation so far:\n"
 
 
@@ -48,6 +49,22 @@ class Context:
     def leaf(self) -> MessageRecord | None:
         """The newest message of the branch."""
         return self.path[-1] if self.path else None
+
+    def stored(self, model: str, spec: str, first_text: str, carried_from: str | None) -> SessionRecord:
+        """The session's record, made with `first_text` as its title if there is none yet.
+
+        The model that goes on with a session is from now on its model.
+        """
+        if self.record is None:
+            title = " ".join(first_text.split())
+            title = title if len(title) <= _TITLE_CHARS else title[: _TITLE_CHARS - 1] + "…"
+            self.record = self.store.create_session(
+                model, title, self.system or None, carried_from, spec=spec
+            )
+        elif (self.record.model, self.record.spec) != (model, spec):
+            self.store.set_model(self.record.id, model, spec)
+            self.record = replace(self.record, model=model, spec=spec)
+        return self.record
 
     def follow(self, path: Sequence[MessageRecord]) -> None:
         """Make `path` the branch in use. The newest summary of something on it is in force."""
@@ -100,10 +117,13 @@ class Context:
         """How every turn of the branch stands."""
         gone = self.gone()
         left = "summarized" if self.summary and self.summary.text else "archived"
+        others = self.store.alternatives(self.record.id) if self.record else {}
         marks = []
         for round in self.rounds:
             mark = left if round.turn in gone else "pinned" if round.user_id in self.pins else "verbatim"
-            marks.append(TurnMark(round.turn, round.user_id, mark))  # type: ignore[arg-type]
+            asked = others.get(round.messages[0].parent_id or 0, ())
+            answered = others.get(round.user_id, ())
+            marks.append(TurnMark(round.turn, round.user_id, mark, asked, answered))  # type: ignore[arg-type]
         return Marks(tuple(marks))
 
     def drafted(self, going: Sequence[int], text: str, *, origin: str, edited: str) -> SummaryRecord:

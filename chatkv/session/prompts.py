@@ -39,6 +39,13 @@ class Prompts:
             room = self._upkeep.planner.left_for_recall(n_new)
             asked = yield from self._archive.recall_for(user, room)
             prompt = self._render([*base, asked], recalled_for=user.id)
+            over = len(prompt.ids) + LEAST_ANSWER - self._upkeep.planner.room.ceiling
+            if over > 0:  # the template puts more around a message than was reckoned with
+                in_turn = self._upkeep.in_turn
+                yield from self._upkeep.make_room(n_new + over, cancelled)
+                self._upkeep.in_turn += in_turn
+                prompt = self._render([*base, asked], recalled_for=user.id)
+            yield from self._upkeep.keeper.restore(prompt)
             expected = self._upkeep.expected(prompt)
             self._upkeep.follow([*base, asked, answer])
             return Prompt(prompt, expected, self._upkeep.in_turn)
@@ -61,7 +68,9 @@ class Prompts:
             user = path[-1]
             yield from self._make_room(path[:-1], self.tokens_of(user), cancelled)
             self._upkeep.follow([*path, answer])
-            return Prompt(self._render(path, recalled_for=user.id), 0, self._upkeep.in_turn)
+            prompt = self._render(path, recalled_for=user.id)
+            yield from self._upkeep.keeper.restore(prompt)
+            return Prompt(prompt, 0, self._upkeep.in_turn)
 
         return prepare
 
@@ -81,6 +90,7 @@ class Prompts:
             thought = Segment("thought", answer.turn, answer.answer_start)
             visible = Segment("answer", answer.turn, len(answer.ids) - answer.answer_start)
             whole = Rendered((*opening.ids, *answer.ids), (*opening.segments, thought, visible))
+            yield from self._upkeep.keeper.restore(whole)
             return Prompt(whole, 0, self._upkeep.in_turn)
 
         return prepare

@@ -5,6 +5,7 @@ Every method that answers is a generator of protocol events. Text is committed t
 
 from __future__ import annotations
 
+import bisect
 import time
 from collections.abc import Iterator, Sequence
 
@@ -22,7 +23,6 @@ from chatkv.session.upkeep import Upkeep
 from chatkv.store import MessageRecord, SessionRecord, Store, TurnRecord
 from chatkv.turn import Order, RunningTurn
 
-_TITLE_CHARS = 60
 _CARRIED = "Summary of an earlier conversation:\n"
 _CUT = ("length", "stopped", "partial", "error")
 
@@ -39,7 +39,8 @@ class Session:
         system: str = "",
         carried_from: str | None = None,
     ) -> None:
-        self.runtime = runtime
+        self._began_at = record.created_at if record else time.time()
+        self.runtime = runtime = runtime.dated(self._began_at)
         self.store = store
         self.context = Context(store, record, (record.system or "") if record else system)
         self.upkeep = Upkeep(runtime, self.context)
@@ -68,6 +69,7 @@ class Session:
 
     def adopt(self, runtime: Runtime) -> None:
         """Go on with changed settings; the KV is compared with what they render, not assumed."""
+        runtime = runtime.dated(self._began_at)
         self.runtime = self.archive.runtime = self.prompts.runtime = runtime
         self.upkeep.adopt(runtime)
 
@@ -171,10 +173,11 @@ class Session:
         message = self._member(message_id)
         if message.role != "assistant":
             raise UsageError(f"Message {message_id} is yours; fork from the answer before it, or edit it.")
-        self.store.set_leaf(message.session_id, message.id)
-        self.upkeep.follow(self.store.path(message.id))
-        yield self.opened()
-        yield self.context.marks()
+        yield from self._go_to(message)
+
+    def switch(self, message_id: int) -> Iterator[Event]:
+        """Go to the branch of a message: to the newest message below it."""
+        yield from self._go_to(self.store.newest_leaf(self._member(message_id).id))
 
     # ── memory ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -210,6 +213,12 @@ class Session:
         return f"{system}\n\n{_CARRIED}{words.text}".strip()
 
     # ── parts ────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _go_to(self, leaf: MessageRecord) -> Iterator[Event]:
+        self.store.set_leaf(leaf.session_id, leaf.id)
+        self.upkeep.follow(self.store.path(leaf.id))
+        yield self.opened()
+        yield self.context.marks()
 
     def _answer(
         self,
@@ -264,14 +273,9 @@ class Session:
 
     def head_of(self, text: str) -> str:
         """As much of the beginning of `text` as fits into one message."""
-        room = -self.upkeep.planner.excess(0)
-        low, high = 0, len(text)
-        while low < high:
-            middle = (low + high + 1) // 2
-            low, high = (
-                (middle, high) if self.runtime.codec.count(text[:middle]) <= room else (low, middle - 1)
-            )
-        return text[:low]
+        room, count = -self.upkeep.planner.excess(0), self.runtime.codec.count
+        n_fitting = bisect.bisect_right(range(len(text) + 1), room, key=lambda n: count(text[:n]))
+        return text[: max(0, n_fitting - 1)]
 
     def _member(self, message_id: int) -> MessageRecord:
         message = self.store.message(message_id)
@@ -284,10 +288,6 @@ class Session:
         return self.record
 
     def _stored_record(self, first_text: str) -> SessionRecord:
-        if self.record is None:
-            title = " ".join(first_text.split())
-            title = title if len(title) <= _TITLE_CHARS else title[: _TITLE_CHARS - 1] + "…"
-            self.context.record = self.store.create_session(
-                self.runtime.engine.loaded.name, title, self.context.system or None, self._carried_from
-            )
-        return self._existing_record()
+        return self.context.stored(
+            self.runtime.engine.loaded.name, self.runtime.spec, first_text, self._carried_from
+        )

@@ -6,6 +6,7 @@ come soon and to fit.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Generator, Sequence
 
 from chatkv.engine.local import OutOfMemory
@@ -15,6 +16,7 @@ from chatkv.protocol import Event, Notice, Prefill
 from chatkv.runtime import Runtime
 from chatkv.session.compaction import Cancelled, Draft, Plan, RunningCompaction
 from chatkv.session.context import Context
+from chatkv.session.keeping import Keeper
 from chatkv.session.planning import Planner
 from chatkv.store import MessageRecord
 from chatkv.tokens import Rendered
@@ -22,6 +24,8 @@ from chatkv.turn import prefix_break
 
 Work = Generator[Event, None, None]
 
+_TAIL_AFTER_S = 20.0
+"""Idle time after which the tokens behind the last full block are written: sooner, every turn would write them anew."""
 _LOWERED_SHARE = 0.8
 _LEAST_LIMIT = 256
 """Tokens below which it is not the KV that takes the memory."""
@@ -37,10 +41,12 @@ class Upkeep:
         self.runtime = runtime
         self.context = context
         self.planner = Planner(runtime, context)
+        self.keeper = Keeper(runtime, context)
         self.in_turn = 0
         self._confirmed = 0
         self._work: Work | None = None
         self._resting = False
+        self._tail_at: float | None = None
         self._draft = Draft()
         self._warned = False
         self._tried: int | None = None
@@ -54,10 +60,12 @@ class Upkeep:
         self.interrupt()
         self.runtime = runtime
         self.planner.adopt(runtime)
+        self.keeper.runtime = runtime
         self.context.keeps_recalled = not runtime.engine.cache.can_move
         engine = runtime.engine
         engine.rewind(engine.limit_tokens)
         engine.cache.shrink(engine.limit_tokens)
+        engine.make_way(len(engine.ledger))
         confirmed = min(self._confirmed, len(engine.ledger))
         self.moved()
         self._confirmed = confirmed
@@ -71,7 +79,7 @@ class Upkeep:
         """The conversation is not where it was: there may be work again."""
         self.interrupt()
         self.planner.moved()
-        self._resting, self._confirmed = False, 0
+        self._resting, self._confirmed, self._tail_at = False, 0, None
         standing = self.runtime.standing
         standing.room = self.planner.room
         turns = (round.turn for round in self.context.rounds if round.user_id in self.context.pins)
@@ -80,7 +88,7 @@ class Upkeep:
     def rest(self) -> None:
         """No more idle work until the conversation moves on."""
         self.interrupt()
-        self._resting = True
+        self._resting, self._tail_at = True, None
 
     def interrupt(self) -> None:
         """Give way: what was begun is undone, so that the KV is the ledger's and whole."""
@@ -100,21 +108,30 @@ class Upkeep:
     @property
     def has_work(self) -> bool:
         """Whether `step` would do something."""
-        return not self._resting
+        return not self._resting or self.due_in_s() == 0
+
+    def due_in_s(self) -> float | None:
+        """Seconds until there is something to do although nothing happens; None: there will not be."""
+        return None if self._tail_at is None else max(0.0, self._tail_at - time.monotonic())
 
     def step(self) -> Work:
         """A moment of idle work."""
+        if self._resting:
+            yield from self.put_away()
+            return
         if self._work is None:
             self._work = self._idle()
         try:
             yield next(self._work)
         except StopIteration:
             self._work, self._resting = None, True
+            self._tail_at = time.monotonic() + _TAIL_AFTER_S
 
     def _idle(self) -> Work:
         engine, planner = self.runtime.engine, self.planner
         yield from self._drop_recalled()
         yield from self._settle()
+        yield from self.keeper.save(planner.stable)
         yield from self._warn()
         plan = planner.when_idle()
         leaf = self.context.leaf.id if self.context.leaf else None
@@ -125,6 +142,7 @@ class Upkeep:
         while planner.policy.heals and engine.cache.can_move and self.runtime.prefiller.heal_step():
             at = engine.ledger.first_of("E2")
             yield Prefill(len(engine.ledger) if at is None else at, len(engine.ledger), early=True)
+        yield from self.keeper.save(planner.stable)
         engine.cache.give_back()
         yield self.runtime.kv_event()
 
@@ -136,8 +154,12 @@ class Upkeep:
             yield prefix_break(self.runtime, stable.ids, kept=kept, expected=self._confirmed)
         if len(stable.ids) > engine.limit_tokens:
             return
-        while self.runtime.prefiller.idle_step(stable):
+        while True:
+            yield from self.keeper.restore(stable, whole=True)
+            if not self.runtime.prefiller.idle_step(stable):
+                break
             yield Prefill(len(engine.ledger), len(stable.ids), early=True)
+        engine.checkpoint()
         self._confirmed = len(stable.ids)
 
     def _drop_recalled(self) -> Work:
@@ -173,6 +195,7 @@ class Upkeep:
         yield from self._drop_recalled()
         if not self.planner.is_full(n_new):
             return
+        yield from self.keeper.restore(self.planner.stable, whole=True)
         yield from self._warn()
         for keep in self.planner.keeps(n_new):
             plan = self.planner.plan("full", keep, n_new)
@@ -180,6 +203,12 @@ class Upkeep:
                 yield from self._compact(plan, cancelled)
             if cancelled() or self.planner.fits(n_new):
                 return
+
+    def put_away(self) -> Work:
+        """Write what is not on disk yet: the conversation is left, or nobody has said anything for a while."""
+        self.interrupt()
+        self._tail_at = None
+        yield from self.keeper.save(self.planner.stable, tail=True)
 
     def lower_limit(self) -> Notice:
         """Memory ran out although the budget allows more: from now on the KV may hold less, so that old turns go."""
@@ -194,6 +223,7 @@ class Upkeep:
         self.interrupt()
         plan = self.planner.asked(instructions)
         yield from self._drop_recalled()
+        yield from self.keeper.restore(self.planner.stable, whole=True)
         yield from self._compact(plan, cancelled)
         self.moved()
 

@@ -57,6 +57,10 @@ def fold(messages: Sequence[Message], *, system_role: bool, trims: frozenset[str
                 spans, system = _join(system, spans), ()
             contents.append(Content("user", message.turn, spans))
         elif message.role == "assistant" and (message.ids or message.text):
+            if not contents or contents[-1].role == "system":
+                # Strict templates begin with the user: what leads the first message, or nothing, was said first.
+                contents.append(Content("user", message.turn, system or (Span("user", message.turn, ""),)))
+                system = ()
             contents.append(Content("assistant", message.turn, _spans([message], trims), message))
     if system:  # nobody has said anything yet that it could lead
         contents.insert(0, Content("user", 0, system))

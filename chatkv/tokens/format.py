@@ -42,6 +42,7 @@ class ChatFormat:
         today: datetime | None = None,
     ) -> None:
         self._codec = codec
+        self._tokenizer, self._thinking = tokenizer, thinking
         self._template = Template(tokenizer, thinking=thinking, today=today or datetime.now())
         self._traits = probe(self._template, codec.special)
         self._takes_system = not self._traits.system_complaint
@@ -51,6 +52,12 @@ class ChatFormat:
         self.stop_strings = (PLAIN_STOP,) if self._template.is_fallback else ()
         self._filler = Filler(codec, self._template, self._traits, self.end_ids)
         self.notices = tuple(self._remarks(tokenizer))
+
+    def dated(self, today: datetime) -> ChatFormat:
+        """This format on another day: itself, where the template prints no date or the same one."""
+        if all(today.strftime(pattern) == date for pattern, date in self._template.dates.items()):
+            return self
+        return ChatFormat(self._tokenizer, self._codec, thinking=self._thinking, today=today)
 
     def render(self, messages: Sequence[Message], *, answer: bool) -> Rendered:
         """The ids of `messages`, with the generation prompt if `answer`. No messages, no ids.

@@ -68,12 +68,15 @@ class Form:
 
 
 class Template:
-    """Renders shapes. Pure for its lifetime: a template that prints the date prints the one it began with."""
+    """Renders shapes. Pure for its lifetime: a template that prints the date prints the one it began with.
+
+    `dates` is every date it prints, by format; empty for most templates.
+    """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, *, thinking: bool, today: datetime) -> None:
         self._tokenizer = tokenizer
         self.source, self.is_fallback = _source_of(tokenizer)
-        dates = _dates(self.source, today)
+        dates = self.dates = _dates(self.source, today)
         self._options: dict[str, Any] = {
             "chat_template": (_FROZEN_DATE if dates else "") + self.source,
             "enable_thinking": thinking,

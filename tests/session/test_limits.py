@@ -119,3 +119,13 @@ def test_one_giant_turn_is_no_dead_end_even_right_after_a_resume(talk: Talk) -> 
     assert talk.store.message(talk.path[0].id).text.startswith("the giant: ")
     talk.idle()
     assert talk.say("And now?", 4).finish in ("stop", "length")
+
+
+@pytest.mark.parametrize("spare", range(0, 120, 7))
+def test_however_full_the_last_turn_left_it_the_next_message_is_answered(spare: int, talk: Talk) -> None:
+    talk.set("memory.budget", "128 KiB")
+    most = -talk.session.upkeep.planner.excess(0)
+    talk.say("x" * (most - spare), 200)
+    for text in ("and next?", "more " * 5):
+        turn = talk.say(text, 3)
+        assert turn.decoded > 0, turn.finish

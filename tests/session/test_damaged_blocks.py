@@ -1,0 +1,117 @@
+"""One damaged block or row at a time: computed again, the answer right, and whole on disk afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from talk import Talk
+from tiny import reference_model, tiny_loaded
+
+from chatkv.kv.blocks import BLOCK_TOKENS, block_name, full_names
+from chatkv.protocol import Restored
+from chatkv.session.finding import Finder
+from chatkv.store import BlockRecord
+
+LONG = "the quick brown fox jumps over the lazy dog and " * 6
+
+
+@pytest.fixture(autouse=True)
+def reading_is_faster(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Models this small compute faster than a busy disk reads."""
+    monkeypatch.setattr(Finder, "is_faster", lambda *_: True)
+
+
+def a_talk(kind: str, file: Path) -> Talk:
+    return Talk(tiny_loaded(kind), file, reference=reference_model(kind), chunk=64)
+
+
+def held(talk: Talk, n_turns: int = 3) -> None:
+    """A conversation of some blocks and a tail, left as a person leaves it."""
+    for n in range(n_turns):
+        talk.say(f"{n} {LONG}")
+        talk.idle()
+    leave(talk)
+
+
+def leave(talk: Talk) -> None:
+    talk.do(talk.session.upkeep.put_away())
+
+
+def restored(talk: Talk, stage: str = "done") -> list[Restored]:
+    return [event for event in talk.events if isinstance(event, Restored) and event.stage == stage]
+
+
+Harm = Callable[[Talk, BlockRecord, Path], None]
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    harm: Callable[[Talk, BlockRecord, Path], object]
+
+
+def _flip(talk: Talk, block: BlockRecord, file: Path) -> None:
+    raw = bytearray(file.read_bytes())
+    raw[len(raw) // 2] ^= 4
+    file.write_bytes(raw)
+
+
+def _swap(talk: Talk, block: BlockRecord, file: Path) -> None:
+    other = next(f for f in sorted(file.parent.iterdir()) if f != file)
+    one, two = file.read_bytes(), other.read_bytes()
+    file.write_bytes(two)
+    other.write_bytes(one)
+
+
+def _sql(statement: str) -> Harm:
+    def harm(talk: Talk, block: BlockRecord, file: Path) -> None:
+        talk.store._connection.execute("PRAGMA foreign_keys = OFF")
+        talk.store._connection.execute(statement, {"name": block.name})
+
+    return harm
+
+
+HARMS = [
+    Case("flipped", _flip),
+    Case("cut", lambda talk, block, file: file.write_bytes(file.read_bytes()[:-9])),
+    Case("emptied", lambda talk, block, file: file.write_bytes(b"")),
+    Case("deleted", lambda talk, block, file: file.unlink()),
+    Case("swapped", _swap),
+    Case("row deleted", _sql("DELETE FROM blocks WHERE name = :name")),
+    Case("other ids", _sql("UPDATE blocks SET ids = zeroblob(length(ids)) WHERE name = :name")),
+    Case(
+        "first id kept",
+        _sql("UPDATE blocks SET ids = substr(ids, 1, 40) || zeroblob(length(ids) - 40) WHERE name = :name"),
+    ),
+    Case("other digest", _sql("UPDATE blocks SET digest = 'x' WHERE name = :name")),
+    Case("other size", _sql("UPDATE blocks SET n_bytes = 7 WHERE name = :name")),
+    Case("other model", _sql("UPDATE blocks SET fingerprint = 'x' WHERE name = :name")),
+    Case("other parent", _sql("UPDATE blocks SET parent = 'x' WHERE name = :name")),
+]
+
+
+@pytest.mark.parametrize("at", [0, 1, -1], ids=["first", "second", "tail"])
+@pytest.mark.parametrize("case", HARMS, ids=lambda case: case.name)
+def test_a_damaged_block_is_computed_again(case: Case, at: int, tmp_path: Path) -> None:
+    talk = a_talk("llama", tmp_path / "a.db")
+    held(talk)
+    ids = tuple(talk.runtime.engine.ledger.ids)
+    names = list(full_names(ids, talk.runtime.engine.fingerprint))
+    names.append(block_name(names[-1], ids[len(names) * BLOCK_TOKENS :]))
+    block = next(block for block in talk.store.all_blocks() if block.name == names[at])
+    case.harm(talk, block, talk.store.block_folder / f"{block.name}.safetensors")
+    talk.resume(fresh_engine=True)
+    talk.idle()
+    assert tuple(talk.runtime.engine.ledger.ids) == ids
+    took = sum(event.tokens for event in restored(talk) + restored(talk, "refused"))
+    assert took < len(ids)
+    turn = talk.say("and now?")  # compared with the model without any cache
+    assert turn.prefilled < 40
+    talk.idle()
+    leave(talk)
+    talk.resume(fresh_engine=True)
+    talk.idle()
+    assert sum(event.tokens for event in restored(talk)) == len(talk.runtime.engine.ledger)

@@ -6,6 +6,7 @@ import asyncio
 import importlib
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 from textual.app import App
@@ -14,16 +15,20 @@ from textual.binding import Binding, BindingType
 from chatkv.client import WorkerClient
 from chatkv.config import Config
 from chatkv.errors import WorkerError
+from chatkv.models.installed import lasting
 from chatkv.paths import Paths
 from chatkv.tui.commands import ChatCommands
 from chatkv.tui.desk import Desk
 from chatkv.tui.exchange import Say, Update
 from chatkv.tui.gauges import Gauges
-from chatkv.tui.launch import usual_worker_argv
-from chatkv.tui.library import Library, StoredSession
+from chatkv.tui.launch import usual_worker_argv, with_model
+from chatkv.tui.library import Library, StoredHit, StoredSession
 from chatkv.tui.link import Link
+from chatkv.tui.listing import Choice
 from chatkv.tui.messages import GaugesChanged, Updated
+from chatkv.tui.reader import Reader
 from chatkv.tui.screens.chat import ChatScreen
+from chatkv.tui.stock import Stock
 from chatkv.tui.themes import DARK, THEMES
 from chatkv.tui.widgets.composer import Composer
 
@@ -31,7 +36,11 @@ _QUIT_WITHIN_S = 2.0
 
 
 class ChatkvApp(App[None]):
-    """The terminal app. `clock` and `now` (seconds; growing, and since the epoch) are given in tests."""
+    """The terminal app.
+
+    `model_typed`: the configured model was named for this run, so that it comes before a session's own. `hub_cache`
+    (a folder), `clock` and `now` (seconds; growing, and since the epoch) are given in tests.
+    """
 
     CSS_PATH = "app.tcss"
     TITLE = "chatkv"
@@ -65,19 +74,28 @@ class ChatkvApp(App[None]):
         paths: Paths,
         *,
         open_session: str | None = None,
+        model_typed: bool = False,
         worker_argv: Sequence[str] | None = None,
+        hub_cache: Path | None = None,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
     ) -> None:
         super().__init__()
         self._config = config
         self._open_session = open_session
+        self._model_typed = model_typed
         self._clock = clock
         self._now = now
         self._interrupted_at: float | None = None
-        client = WorkerClient(worker_argv or usual_worker_argv(config, paths, {}), log_file=paths.log_file)
-        library = Library(config.database(paths))
-        self.desk = Desk(library, Link(client, clock), self._show, self._gauge, clock)
+        argv = worker_argv or usual_worker_argv(config, paths, {})
+
+        def client_for(model: str) -> WorkerClient:
+            revision = bool(config.load.revision)
+            return WorkerClient(with_model(argv, model, revision=revision), log_file=paths.log_file)
+
+        library, reader = (Library(config.database(paths)) for _ in range(2))
+        link, stock = Link(client_for, lasting(config.model), clock), Stock(paths.models, hub_cache)
+        self.desk = Desk(library, Reader(reader), link, stock, self._show, self._gauge, clock)
         self.chat = ChatScreen(self.desk, sidebar=config.ui.sidebar)
         for theme in THEMES:
             self.register_theme(theme)
@@ -103,6 +121,7 @@ class ChatkvApp(App[None]):
         if self._open_session is not None:
             await asyncio.to_thread(_preload, "chatkv.store")
             self.desk.open(self._open_session)
+            await self.desk.models.begin(typed=self._model_typed)
         self.run_worker(asyncio.to_thread(_preload, "chatkv.tui.widgets.prose"), name="preload")
         await self.desk.run()
 
@@ -114,9 +133,17 @@ class ChatkvApp(App[None]):
 
     # What the list of sessions needs
 
-    def sessions(self) -> list[StoredSession]:
-        """All stored sessions."""
-        return self.desk.library.sessions()
+    async def page(self, limit: int, offset: int) -> list[StoredSession]:
+        """A page of the stored sessions."""
+        return await self.desk.reader.ask(lambda library: library.sessions(limit, offset))
+
+    async def find(self, words: str, limit: int, offset: int) -> list[StoredHit]:
+        """A page of the messages with these words."""
+        return await self.desk.reader.ask(lambda library: library.search(words, limit, offset))
+
+    async def preview(self, session: str, message_id: int | None) -> list[tuple[bool, str]]:
+        """Some messages of a session."""
+        return await self.desk.reader.ask(lambda library: library.preview(session, message_id))
 
     def rename(self, session: str, title: str) -> None:
         """Give a session another title."""
@@ -131,6 +158,7 @@ class ChatkvApp(App[None]):
     def action_help(self) -> None:
         """List all keys of all places, or close that list."""
         from chatkv.tui.screens.help import HelpScreen
+        from chatkv.tui.screens.models import ModelScreen
         from chatkv.tui.screens.sessions import SessionsScreen
 
         if isinstance(self.screen, HelpScreen):
@@ -143,6 +171,7 @@ class ChatkvApp(App[None]):
             "Conversation": ChatScreen.BINDINGS,
             "Message": Composer.BINDINGS,
             "Sessions": SessionsScreen.BINDINGS,
+            "Models": ModelScreen.BINDINGS,
             "Everywhere": [*ChatkvApp.BINDINGS, palette],
         }
         self.push_screen(HelpScreen(places))
@@ -162,11 +191,13 @@ class ChatkvApp(App[None]):
         self._interrupted_at = now
         self.notify("Press Ctrl+C again to quit.", timeout=_QUIT_WITHIN_S)
 
-    def _chosen(self, session: str | None) -> None:
-        if session == "":
+    def _chosen(self, choice: Choice | None) -> None:
+        if choice is None:
+            return
+        if choice.session:
+            self.desk.open(choice.session, choice.message_id)
+        else:
             self.desk.new()
-        elif session is not None:
-            self.desk.open(session)
 
 
 def _preload(module: str) -> None:
@@ -182,8 +213,10 @@ def run_app(
     `resume`: an id, the unique beginning of one, or `last`. `overrides`: dotted settings typed for this run, which
     the worker process needs too.
     """
-    argv = usual_worker_argv(config, paths, overrides or {})
-    app = ChatkvApp(config, paths, open_session=resume, worker_argv=argv)
+    overrides = overrides or {}
+    argv = usual_worker_argv(config, paths, overrides)
+    typed = "model" in overrides
+    app = ChatkvApp(config, paths, open_session=resume, worker_argv=argv, model_typed=typed)
     app.run()
     if app.return_code:
         raise WorkerError(

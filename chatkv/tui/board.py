@@ -58,6 +58,19 @@ class Board:
         """Show these turns instead; they get keys of this board."""
         self.turns = [replace(turn, key=next(self._keys)) for turn in turns]
 
+    def reload(self, turns: Iterable[Exchange]) -> None:
+        """Show these turns of the same conversation: a question that was there keeps its key, and an answer that was
+        there what is only known here."""
+        before = {turn.user_id: turn for turn in self.turns if turn.user_id is not None}
+        self.turns = [self._known(turn, before.get(turn.user_id or 0)) for turn in turns]
+
+    def _known(self, turn: Exchange, was: Exchange | None) -> Exchange:
+        if was is None:
+            return replace(turn, key=next(self._keys))
+        kept = replace(turn, key=was.key, turn=was.turn, mark=was.mark, divider=was.divider)
+        same = was.answer_id == turn.answer_id and was.answer == turn.answer
+        return replace(kept, state=was.state, note=was.note) if same and was.note else kept
+
     def put(self, exchange: Exchange) -> Exchange:
         """Replace the turn with the same key by this newer state of it."""
         for n in range(len(self.turns) - 1, -1, -1):

@@ -11,18 +11,22 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from chatkv.errors import ChatkvError, UsageError
-from chatkv.protocol import Command, Error, Event, Keep, Notice, PrefixBreak, Set, Summary, Turn
+from chatkv.protocol import Accepted, Command, Error, Event, Keep, Notice, PrefixBreak, Set, Summary, Turn
+from chatkv.tui.choosing import Choosing
 from chatkv.tui.conversation import Conversation
-from chatkv.tui.exchange import Front, GiveBack, Issue, Rebuild, Reload, Say, Update
+from chatkv.tui.exchange import Front, GiveBack, Issue, Rebuild, Refresh, Reload, Remark, Say, Update
 from chatkv.tui.flight import TurnCommand
+from chatkv.tui.follower import Follower
 from chatkv.tui.gauges import Gauges, Meter
 from chatkv.tui.inert import one_line
-from chatkv.tui.link import Died, Link, Started
+from chatkv.tui.link import Died, Left, Link, Started
 from chatkv.tui.slash import Act, as_typed, read
 from chatkv.tui.telling import told
 
 if TYPE_CHECKING:
-    from chatkv.tui.library import Library
+    from chatkv.tui.library import Glance, Library, StoredChat
+    from chatkv.tui.reader import Reader
+    from chatkv.tui.stock import Stock
 
 
 class Desk:
@@ -31,13 +35,18 @@ class Desk:
     def __init__(
         self,
         library: Library,
+        reader: Reader,
         link: Link,
+        stock: Stock,
         show: Callable[[Update], None],
         gauge: Callable[[Gauges], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.conversation = Conversation()
         self.library = library
+        self.reader = reader
+        self._follower = Follower(reader, self._followed, self._watch)
+        self.models = Choosing(stock, link, self.conversation, self.do)
         self._link = link
         self._show = show
         self._gauge = gauge
@@ -45,7 +54,6 @@ class Desk:
         self._outbox: asyncio.Queue[Command] = asyncio.Queue()
         self._settings: list[Set] = []
         """What was set in this app, the newest last: a worker that takes another's place is told."""
-        self._given_up = False
 
     @property
     def gauges(self) -> Gauges:
@@ -54,16 +62,19 @@ class Desk:
 
     async def run(self) -> None:
         """Keep a worker and talk to it until `close`."""
-        sender = asyncio.create_task(self._send_all())
+        beside = [asyncio.create_task(work) for work in (self._send_all(), self._follower.run())]
         try:
             async for item in self._link.news():
                 self.hear(item)
         finally:
-            sender.cancel()
+            for task in beside:
+                task.cancel()
 
     async def close(self) -> None:
         """End the worker and close the store; the running answer is saved by the worker."""
+        await self.models.close()
         await self._link.close()
+        await self.reader.close()
         self.library.close()
 
     def do(self, updates: list[Update]) -> None:
@@ -74,20 +85,64 @@ class Desk:
                     self._issue(command)
                 case Reload(session):
                     self.open(session)
+                case Refresh():
+                    self._refresh()
                 case _:
                     self._show(update)
                     if isinstance(update, Rebuild):
                         self._gauge(self.gauges)
 
-    def open(self, wanted: str) -> None:
-        """Show a stored session (its transcript at once) and lead the worker to it."""
+    def open(self, wanted: str, message_id: int | None = None) -> None:
+        """Show a stored session (its transcript at once) and lead the worker to it.
+
+        `message_id`: scroll to this message, on its branch.
+        """
         try:
-            chat = self.library.chat(wanted)
+            session = self.library.resolve(wanted)
+            # A worker that is not ready has opened nothing yet: whoever has it open is somebody else.
+            writer = 0 if self.conversation.ready else self.library.writer(session)
+            chat = self.library.chat(session, message_id, writer=writer)
         except ChatkvError as error:
             self._show(Say(str(error), "error"))
             return
-        self._meter.open(chat.session.title, chat.rows, chat.compactions)
-        self.do(self.conversation.show_session(chat.session.id, chat.session.title, chat.exchanges))
+        stored = chat.session
+        self._meter.open(stored.title, chat.rows, chat.compactions)
+        updates = self.conversation.show_session(
+            stored.id,
+            stored.title,
+            chat.exchanges,
+            model=stored.model,
+            spec=stored.spec,
+            writer=writer,
+            message_id=message_id,
+            switch=not chat.in_use,
+        )
+        self.do(updates)
+
+    def _refresh(self) -> None:
+        """Read the branch in use of the session on screen again."""
+        conversation = self.conversation
+        try:
+            chat = self.library.chat(conversation.session or "", writer=conversation.place.writer)
+        except ChatkvError as error:
+            self._show(Say(str(error), "error"))
+            self.do(conversation.unreadable())
+            return
+        self.do(conversation.refreshed(chat.exchanges))
+
+    def _followed(self) -> str | None:
+        """The session that another process writes and the screen shows."""
+        return self.conversation.session if self.conversation.place.writer else None
+
+    def _watch(self, session: str, glance: Glance, chat: StoredChat | None) -> None:
+        """Take in what another process wrote."""
+        if chat is not None:
+            self.do(self.conversation.refreshed(chat.exchanges))
+        grown = self.conversation.watch(
+            writer=glance.writer, answer_id=glance.leaf_id, answer=glance.text, thought=glance.thought
+        )
+        self.do([*grown, Remark()])
+        self._retitle()
 
     def new(self, *, carry: bool = False) -> None:
         """Leave for a new session; `carry`: with the summary of this one."""
@@ -108,6 +163,8 @@ class Desk:
         match wish:
             case str():
                 self.do(conversation.submit(wish))
+            case Act("model", about):
+                self.models.choose(about, text)
             case Act(name):
                 self._act(name, text)
             case _:
@@ -141,55 +198,75 @@ class Desk:
 
     def delete(self, session: str) -> None:
         """Delete a stored session; the one on screen is left for a new one first. Raises `ChatkvError`."""
-        ours = session == self.conversation.session
+        ours = session == self.conversation.session and not self.conversation.place.writer
         self.library.delete(session, ours=ours)
         if ours:
             self.new()
 
     def try_again(self) -> bool:
-        """Start the worker again after giving up; False if it runs."""
-        given_up, self._given_up = self._given_up, False
-        if given_up:
+        """Start the worker again after giving up, or take over what another window had open; False if neither."""
+        if self._link.given_up:
             self._link.try_again()
-        return given_up
+        elif self.conversation.place.writer:
+            self.do(self.conversation.take_over())
+        else:
+            return False
+        return True
 
-    def hear(self, item: Event | Started | Died) -> None:
+    def hear(self, item: Event | Started | Left | Died) -> None:
         """Take in what the worker said or what became of it."""
         match item:
             case Started():
+                self.conversation.held.loading = self._link.model
                 self._empty_outbox()
                 for command in self._settings:
                     self._outbox.put_nowait(command)
                 self.do(self.conversation.on_restart())
             case Error(command="set") if self._settings:
                 self._settings.pop()
-            case Died(reason, final):
-                self._mourn(reason, final)
+            case Left() | Died():
+                self._mourn(item)
             case Notice(text, level):
                 self._show(Say(text, level))
             case PrefixBreak(tokens=tokens, reason=reason, position=position):
                 broken = f"The KV did not hold the prefix from token {position:,}: {tokens:,} tokens are read again."
                 self._show(Say(f"{broken} {reason}".strip(), "warning"))
-        if isinstance(item, Started | Died):
+        if isinstance(item, Started | Left | Died):
             return
         moved = self._meter.on_event(item)
         self.do(self.conversation.on_event(item))
         if (said := told(item)) is not None:
             self._show(said)
+        self.models.look()
+        if isinstance(item, Accepted | Turn):
+            self._branch_out()
         if isinstance(item, Turn):
             self._retitle()
         if moved:
             self._gauge(self.gauges)
 
-    def _mourn(self, reason: str, final: bool) -> None:
-        self._given_up = final
-        self._meter.on_death(final=final)
+    def _mourn(self, end: Left | Died) -> None:
+        final, wanted = (False, True) if isinstance(end, Left) else (end.final, bool(end.unloadable))
+        self._meter.on_death(final=final, wanted=wanted)
         self._gauge(self.gauges)
-        self.do(self.conversation.on_death())
-        if final:
-            self._show(Say(f"The model process ended: {one_line(reason)} — F5 tries again.", "error"))
-        else:
-            self._show(Say(f"The model process died ({one_line(reason)}); restarting it.", "warning"))
+        self.do(self.conversation.on_left() if isinstance(end, Left) else self.conversation.on_death())
+        match end:
+            case Died(unloadable=unloadable) if unloadable:
+                self.models.fallen(end)
+            case Died(reason, final=True):
+                self._show(Say(f"The model process ended: {one_line(reason)} — F5 tries again.", "error"))
+            case Died(reason):
+                self._show(Say(f"The model process died ({one_line(reason)}); restarting it.", "warning"))
+
+    def _branch_out(self) -> None:
+        """See whether another wording or answer stands beside one of the turns now."""
+        session = self.conversation.session
+        try:
+            known = self.library.alternatives(session) if session else {}
+        except ChatkvError:
+            return
+        if self.conversation.branches.learn(known):
+            self._show(Remark())
 
     def _retitle(self) -> None:
         session = self.conversation.session

@@ -59,6 +59,10 @@ class Exchange:
     recalled: Recollection | None = None
     head_only: bool = False
     """To be sent as far as it fits."""
+    asked: tuple[int, ...] = ()
+    """Message ids of all wordings of its question, oldest first; empty where there is only this one."""
+    answered: tuple[int, ...] = ()
+    """Message ids of all answers to this wording, oldest first; empty where there is only this one."""
 
     @property
     def extendable(self) -> bool:
@@ -72,7 +76,13 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Rebuild:
-    """Show the conversation anew: turns went away or others came."""
+    """Show the conversation anew: turns went away or others came. `at`: the turn to keep in sight, None = the end.
+
+    `stay`: who has scrolled up stays there.
+    """
+
+    at: int | None = None
+    stay: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +115,7 @@ class Summed:
 class Front:
     """Bring this screen to the front."""
 
-    name: Literal["help", "summary"]
+    name: Literal["help", "summary", "models"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,4 +165,23 @@ class Reload:
     session: str
 
 
-Update = Rebuild | Show | Remark | Found | Summed | Front | Choose | Stream | GiveBack | Issue | Say | Reload
+@dataclass(frozen=True, slots=True)
+class Refresh:
+    """The session on screen is at another branch, or further, than the screen: read it from the store."""
+
+
+Update = (
+    Rebuild
+    | Show
+    | Remark
+    | Found
+    | Summed
+    | Front
+    | Choose
+    | Stream
+    | GiveBack
+    | Issue
+    | Say
+    | Reload
+    | Refresh
+)

@@ -22,6 +22,8 @@ from chatkv.protocol import (
     Prefill,
     Ready,
     Recalled,
+    Restored,
+    Saving,
     Thought,
     Turn,
 )
@@ -69,6 +71,13 @@ class Gauges:
     """Progress of the one that runs."""
     compactions: tuple[int, ...] = ()
     """How many turns had ended when room was made, each time."""
+    restored: Restored | None = None
+    """KV that comes, or at the last opening came, from disk. What takes no time is not told while it runs."""
+    unsaved: str = ""
+    """Why nothing reaches the database now; empty while all is well."""
+
+
+_WORTH_TELLING_S = 0.5
 
 
 class Meter:
@@ -92,6 +101,7 @@ class Meter:
             prefill=None,
             compaction=None,
             compactions=tuple(compactions),
+            restored=None,
         )
 
     def rename(self, title: str) -> None:
@@ -102,18 +112,21 @@ class Meter:
         """A turn was handed to the worker now: the clock of its TTFT starts."""
         self._asked_at, self._first_at = self._clock(), None
 
-    def on_death(self, *, final: bool) -> None:
-        """The worker and its KV are gone; `final`: it will not be restarted."""
+    def on_death(self, *, final: bool, wanted: bool = False) -> None:
+        """The worker and its KV are gone. `final`: it will not be restarted; `wanted`: for one with another model."""
         current = self.gauges.rows[-1] if self.gauges.rows else None
         self.gauges = replace(
             self.gauges,
-            phase="gone" if final else "down",
+            phase="gone" if final else "starting" if wanted else "down",
+            model="" if wanted else self.gauges.model,
             ready=None,
             kv=None,
             prefill=None,
             loading=None,
             current=current,
             compaction=None,
+            restored=None,
+            unsaved="",
         )
 
     def on_event(self, event: Event) -> bool:
@@ -135,7 +148,7 @@ class Meter:
                 self._first_at = None
                 known = before.kv.tokens if before.kv else before.rows[-1].kv_tokens if before.rows else 0
                 current = TurnRow(event.turn, kv_tokens=known, live=True)
-                self.gauges = replace(before, phase="prefill", current=current, prefill=None)
+                self.gauges = replace(before, phase="prefill", current=current, prefill=None, restored=None)
             case Prefill(early=False):
                 self._on_prefill(event)
             case Delta(decoded=decoded) | Thought(decoded=decoded):
@@ -144,6 +157,13 @@ class Meter:
                 before.current and before.current.live and before.current.turn == turn
             ):
                 self.gauges = replace(before, current=replace(before.current, recalled=tokens))
+            case Restored(stage=stage, seconds=seconds):
+                told = stage != "reading" or seconds >= _WORTH_TELLING_S
+                self.gauges = replace(before, restored=event if told else None)
+            case Saving(ok=ok, reason=reason):
+                self.gauges = replace(
+                    before, unsaved="" if ok else reason or "the database cannot be written"
+                )
             case Compaction():
                 self._on_compaction(event)
             case Turn():

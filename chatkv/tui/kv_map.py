@@ -78,7 +78,7 @@ def legend(line: Sequence[Cell]) -> tuple[tuple[str, str, str], ...]:
     if "pinned" in looks:
         entries.append(("◆", "pinned", "pinned"))
     if any(cell.glyph in "▓▒◈" for cell in line):
-        entries.append(("▒", "answered", "moved"))
+        entries.append(("▒", "answered", "near"))
     return tuple(entries)
 
 

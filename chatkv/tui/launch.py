@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chatkv.config import Config
@@ -21,6 +21,15 @@ def usual_worker_argv(config: Config, paths: Paths, overrides: Mapping[str, Any]
         if key not in _GIVEN and value is not None:
             argv += ["--set", f"{key}={_spelled(value)}"]
     return [*argv, "stdio", "--stop-at-end"]
+
+
+def with_model(argv: Sequence[str], model: str, *, revision: bool) -> list[str]:
+    """The same command line with another model. `revision`: one is set, which was meant for the first model."""
+    at = argv.index("--model") + 1
+    changed = [*argv[:at], model, *argv[at + 1 :]]
+    if revision and model != argv[at]:
+        changed[at + 1 : at + 1] = ["--set", "load.revision="]
+    return changed
 
 
 def _spelled(value: Any) -> str:

@@ -6,21 +6,21 @@ Opens it at first use, after the first paint. Reads, renames and deletes; messag
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from chatkv.errors import UsageError
-from chatkv.tui.exchange import Exchange, State
+from chatkv.tui.branches import with_alternatives
+from chatkv.tui.exchange import Exchange
 from chatkv.tui.gauges import TurnRow
-from chatkv.tui.telling import stored_recollection
+from chatkv.tui.pairing import pair, paired_row
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from chatkv.store import MessageRecord, SessionRecord, Store, TurnRecord
+    from chatkv.store import MessageRecord, SearchHit, SessionRecord, Store
 
-_LIST_LIMIT = 2000
+_PREVIEW_MESSAGES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +32,52 @@ class StoredSession:
     model: str
     updated_at: float
     n_messages: int
+    spec: str = ""
+    """What that model is loaded by; empty where it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredChat:
-    """A conversation read from the store: its branch in use and what its turns cost."""
+    """A conversation read from the store: one branch and what its turns cost."""
 
     session: StoredSession
     exchanges: tuple[Exchange, ...]
     rows: tuple[TurnRow, ...]
     compactions: tuple[int, ...] = ()
     """How many of the turns were there when room was made, each time."""
+    in_use: bool = True
+    """Whether this is the branch in use."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredHit:
+    """A message that holds the words that were looked for; `message_id` None: the title does."""
+
+    session: str
+    title: str
+    message_id: int | None
+    mine: bool
+    snippet: str
+    spans: tuple[tuple[int, int], ...]
+    """Where the words lie in `snippet`, in characters."""
+    created_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """How far another process is in a session that it writes. `writer` 0: it has let go of it."""
+
+    writer: int
+    leaf_id: int | None = None
+    n_messages: int = 0
+    status: str = ""
+    text: str = ""
+    thought: str = ""
+
+    @property
+    def shape(self) -> tuple[object, ...]:
+        """What differs when more happened than that the newest answer grew."""
+        return self.leaf_id, self.n_messages, self.status, bool(self.writer)
 
 
 class Library:
@@ -52,19 +87,59 @@ class Library:
         self.database = database
         self._store: Store | None = None
 
-    def sessions(self) -> list[StoredSession]:
-        """All sessions, the most recently used first."""
-        return [_session(record) for record in self._opened().list_sessions(_LIST_LIMIT)]
+    def sessions(self, limit: int, offset: int = 0) -> list[StoredSession]:
+        """A page of the sessions, the most recently used first."""
+        return [_session(record) for record in self._opened().list_sessions(limit, offset)]
 
-    def chat(self, wanted: str) -> StoredChat:
-        """The conversation that an id, the unique beginning of one, or `last` means."""
+    def search(self, words: str, limit: int, offset: int = 0) -> list[StoredHit]:
+        """Messages of all sessions with these words, best first."""
+        return [_hit(found) for found in self._opened().search(words, limit=limit, offset=offset)]
+
+    def preview(self, session: str, message_id: int | None = None) -> list[tuple[bool, str]]:
+        """The last messages of a session, or those around one: whether the person said it, and what."""
+        store = self._opened()
+        path = _branch(store, store.session(session).leaf_id, message_id)
+        ids = [message.id for message in path]
+        at = ids.index(message_id) if message_id in ids else len(path)
+        first = max(0, min(at - 1, len(path) - _PREVIEW_MESSAGES))
+        shown = path[first : first + _PREVIEW_MESSAGES]
+        return [(message.role == "user", message.text) for message in shown]
+
+    def chat(self, wanted: str, message_id: int | None = None, *, writer: int = 0) -> StoredChat:
+        """The conversation that an id, the unique beginning of one, or `last` means: its branch in use, or the one
+        that holds `message_id`. `writer`: the process that writes in it, so that an open answer is still coming."""
         store = self._opened()
         record = store.resolve(wanted)
-        exchanges = pair(store.path(record.leaf_id))
+        path = _branch(store, record.leaf_id, message_id)
         turns = store.turns(record.id)
         made = [summary.created_at for summary in store.summaries(record.id) if summary.origin != "edited"]
         compactions = tuple(sum(turn.created_at <= moment for turn in turns) for moment in made)
-        return StoredChat(_session(record), exchanges, tuple(map(_row, turns)), compactions)
+        exchanges = with_alternatives(pair(path, live=bool(writer)), store.alternatives(record.id))
+        in_use = not path or path[-1].id == record.leaf_id
+        rows = tuple(map(paired_row, turns))
+        return StoredChat(_session(record), tuple(exchanges), rows, compactions, in_use)
+
+    def alternatives(self, session: str) -> dict[int, tuple[int, ...]]:
+        """Children by parent id (0 = the beginning), where there is more than one."""
+        return self._opened().alternatives(session)
+
+    def resolve(self, wanted: str) -> str:
+        """The id of the session that is meant."""
+        return self._opened().resolve(wanted).id
+
+    def writer(self, session: str) -> int:
+        """The living process that has the session open for writing; 0 if none has."""
+        holder = self._opened().holder(session)
+        return int(holder.partition(":")[0]) if holder else 0
+
+    def glance(self, session: str) -> Glance:
+        """How far the process that writes in a session is."""
+        store, writer = self._opened(), self.writer(session)
+        record = store.session(session)
+        if record.leaf_id is None:
+            return Glance(writer, None, record.n_messages)
+        leaf = store.message(record.leaf_id)
+        return Glance(writer, leaf.id, record.n_messages, leaf.status, leaf.text, leaf.thought)
 
     def title(self, session: str) -> str:
         """The session's title now; empty while it is not stored."""
@@ -99,42 +174,20 @@ class Library:
         return self._store
 
 
-def pair(messages: Sequence[MessageRecord]) -> tuple[Exchange, ...]:
-    """Messages of one branch as turns. A question whose answer never began counts as stopped."""
-    turns: list[Exchange] = []
-    for message in messages:
-        if message.role == "user":
-            turns.append(_asked(message))
-            continue
-        asked = turns.pop() if turns and turns[-1].answer_id is None else Exchange(0, "")
-        said = replace(asked, answer=message.text, thought=message.thought, state=_state(message))
-        turns.append(replace(said, answer_id=message.id))
-    return tuple(turns)
-
-
-def _asked(message: MessageRecord) -> Exchange:
-    found = stored_recollection(message.recalled)
-    return Exchange(0, message.text, state="stopped", user_id=message.id, turn=message.turn, recalled=found)
-
-
-def _state(message: MessageRecord) -> State:
-    # Its writer is gone, or it is another process's: from here it looks the same.
-    return "partial" if message.status == "streaming" else message.status
+def _branch(store: Store, leaf_id: int | None, message_id: int | None) -> list[MessageRecord]:
+    """The branch in use, or the one with `message_id` if that is another."""
+    path = store.path(leaf_id)
+    if message_id is None or any(message.id == message_id for message in path):
+        return path
+    return store.path(store.newest_leaf(message_id).id)
 
 
 def _session(record: SessionRecord) -> StoredSession:
-    return StoredSession(record.id, record.title, record.model, record.updated_at, record.n_messages)
+    fields = (record.id, record.title, record.model, record.updated_at, record.n_messages)
+    return StoredSession(*fields, record.spec)
 
 
-def _row(turn: TurnRecord) -> TurnRow:
-    return TurnRow(
-        turn.turn,
-        turn.reused,
-        turn.prefilled_early,
-        turn.prefilled,
-        turn.decoded,
-        turn.ttft_s,
-        turn.tpot_s,
-        turn.kv_tokens,
-        recalled=turn.recalled,
-    )
+def _hit(found: SearchHit) -> StoredHit:
+    mine = found.role == "user"
+    place = (found.session_id, found.session_title, found.message_id or None, mine)
+    return StoredHit(*place, found.snippet, found.spans, found.created_at)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from textual.message import Message
 
+from chatkv.tui.branches import Side
 from chatkv.tui.exchange import Update
 from chatkv.tui.gauges import Gauges
 
@@ -36,5 +37,18 @@ class Submitted(Message):
         self.text = text
 
 
-class OlderWanted(Message):
-    """The transcript was scrolled to its top, and there is more."""
+class MoreWanted(Message):
+    """An end of what is mounted of the transcript came into sight, and there is more."""
+
+    def __init__(self, *, older: bool) -> None:
+        super().__init__()
+        self.older = older
+
+
+class BranchWanted(Message):
+    """The alternative so many `steps` after (before, if negative) that of turn `key` was clicked."""
+
+    def __init__(self, side: Side, steps: int, key: int) -> None:
+        super().__init__()
+        self.side: Side = side
+        self.steps, self.key = steps, key

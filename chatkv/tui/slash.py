@@ -25,7 +25,9 @@ _ALONE = re.compile(r"/[A-Za-z]+\s*")
 class Act:
     """Something the app does itself."""
 
-    name: Literal["help", "summary", "new", "new with the summary"]
+    name: Literal["help", "summary", "new", "new with the summary", "model"]
+    about: str = ""
+    """Which model."""
 
 
 Wish = Command | Act
@@ -174,6 +176,12 @@ COMMANDS = (
     SlashCommand("keep", "path", "Keep a text file as a document that passages are recalled from", _keep),
     SlashCommand("budget", "size", "Memory for the KV cache: 512MiB, 25% or auto", _budget),
     SlashCommand("policy", "name", f"How room is made: {', '.join(POLICIES)}", _policy),
+    SlashCommand(
+        "model",
+        "[spec]",
+        "Go on with another model: from a list, or a hub id, a folder or a *.gguf file",
+        lambda arguments, last_turn: Act("model", arguments),
+    ),
     SlashCommand("new", "[--carry]", "Start a new session; --carry takes the summary along", _new),
     SlashCommand("help", "", "List all keys and commands", _plain(Act("help"), "help")),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Sequence
 
-from chatkv.protocol import Compaction, Event, Kept, Marks, Recalled, RecalledRound
+from chatkv.protocol import Compaction, Event, Kept, Marks, Recalled, RecalledRound, Restored, Saving
 from chatkv.tui import units
 from chatkv.tui.exchange import Recollection, Say
 
@@ -81,9 +81,32 @@ def told(event: Event) -> Say | None:
             return Say(
                 f"Kept {f'“{name}”' if name else 'the text'} as a document: {amount}. What fits a question is recalled."
             )
+        case Restored(stage="done" | "refused"):
+            return Say(f"{restored(event)[:1].upper()}{restored(event)[1:]}.")
+        case Saving(ok=True):
+            return Say("Everything is saved again.")
+        case Saving(reason=reason):
+            return Say(unsaved(reason), "warning")
         case Recalled(rounds=(), by_hand=True):
             return Say("Nothing in the archive of this conversation fits those words.", "warning")
     return None
+
+
+def restored(event: Restored) -> str:
+    """What of the KV came from disk, in what time, or why it did not."""
+    if event.stage == "refused":
+        return f"the KV on disk is not used: {event.reason.rstrip('.') or 'it does not fit'}"
+    if event.stage == "reading":
+        return f"reading from disk · {event.tokens:,} of {event.total:,} tokens"
+    amount = f" · {units.size(event.n_bytes)}" if event.n_bytes else ""
+    time = f"{units.seconds(event.seconds)} s" if event.seconds >= 1 else f"{1000 * event.seconds:.0f} ms"
+    return f"{event.tokens:,} of {event.total:,} tokens came from disk in {time}{amount}"
+
+
+def unsaved(reason: str) -> str:
+    """That nothing reaches the database, and what becomes of it."""
+    why = reason.rstrip(".") or "the database cannot be written"
+    return f"Not saved: {why}. It is kept in memory and written as soon as that works."
 
 
 def _done(event: Compaction) -> str:

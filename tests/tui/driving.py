@@ -19,9 +19,10 @@ from chatkv.tui.exchange import Issue
 from chatkv.tui.widgets.composer import Composer
 from chatkv.tui.widgets.transcript import Transcript
 from chatkv.tui.widgets.turn import TurnView
+from tui.fake_lines import MODEL
 
 _TESTS = str(Path(__file__).parents[1])
-_FAKE = f"import sys; sys.path.insert(0, {_TESTS!r}); from tui.fake_worker import main; main()"
+_FAKE = f"import sys; sys.path.insert(0, {_TESTS!r}); from tui.fake_main import main; main()"
 NOON = 1_790_000_000.0
 PATIENCE_S = 20.0
 _POLL_S = 0.015
@@ -41,14 +42,23 @@ def make_app(
     resume: str | None = None,
     theme: str = "chatkv",
     sidebar: bool = True,
+    model: str = MODEL,
+    model_typed: bool = False,
     clock: Callable[[], float] = lambda: 0.0,
 ) -> ChatkvApp:
     """The app with a fake worker (`flags` are its own) and clocks that stand still."""
     paths = places(folder)
-    argv = [sys.executable, "-c", _FAKE, "--db", str(paths.database), *flags]
-    config = Config(ui=UiConfig(theme=theme, sidebar=sidebar))
+    argv = [sys.executable, "-c", _FAKE, "--db", str(paths.database), "--model", model, *flags]
+    config = Config(model=model, ui=UiConfig(theme=theme, sidebar=sidebar))
     return ChatkvApp(
-        config, paths, open_session=resume, worker_argv=argv, clock=clock, now=lambda: NOON + 60.0
+        config,
+        paths,
+        open_session=resume,
+        model_typed=model_typed,
+        worker_argv=argv,
+        hub_cache=folder / "hub",
+        clock=clock,
+        now=lambda: NOON + 60.0,
     )
 
 

@@ -44,6 +44,8 @@ class FakeMemory:
 
     path: Callable[[], list[MessageRecord]]
     stop_comes: Callable[[], bool]
+    others: Callable[[], dict[int, tuple[int, ...]]] = dict
+    """Children by parent id, where there is more than one."""
     tokens: dict[int, tuple[int, int]] = field(default_factory=dict)
     """Of each turn: prefilled, decoded."""
     pins: set[int] = field(default_factory=set)
@@ -80,7 +82,11 @@ class FakeMemory:
 
     def marks(self) -> Marks:
         """How every turn stands."""
-        return Marks(tuple(TurnMark(m.turn, m.id, self.mark(m.turn)) for m in self.turns()))
+        others = self.others()
+        alternatives = {m.id: (others.get(m.parent_id or 0, ()), others.get(m.id, ())) for m in self.turns()}
+        return Marks(
+            tuple(TurnMark(m.turn, m.id, self.mark(m.turn), *alternatives[m.id]) for m in self.turns())
+        )
 
     def mark(self, turn: int) -> Literal["verbatim", "summarized", "pinned"]:
         """How one turn stands."""

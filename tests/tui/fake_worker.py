@@ -3,12 +3,12 @@
 Prompts it knows: `slow` (half an answer, then waits for `stop` or `stats`), `wait` (no token until then), `die`
 (half an answer, then SIGKILL), `die first` (dies before it takes the message), `long` (cut at the limit), `error`
 (fails after it was accepted), `refuse` (not taken), `think` (thoughts first), `code`, `break`, `full` (memory fills
-up), `remember` (something is recalled), `huge …` (too long, unless only its head is sent). All else is echoed.
+up), `remember` (something is recalled), `huge …` (too long, unless only its head is sent), and those of `fake_place`
+about the disk. All else is echoed.
 """
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import os
 import signal
@@ -26,7 +26,7 @@ from chatkv.protocol import (
     Edit,
     Error,
     Finish,
-    Loading,
+    Fork,
     Marks,
     New,
     Notice,
@@ -34,20 +34,21 @@ from chatkv.protocol import (
     Opened,
     Prefill,
     PrefixBreak,
-    Ready,
     Recalled,
     RecalledRound,
     Regenerate,
     Send,
     Stats,
     Stop,
+    Switch,
     Thought,
     Turn,
 )
-from chatkv.store import Store, TurnRecord
+from chatkv.store import TurnRecord, this_process
 from chatkv.store.records import Status
-from tui.fake_lines import BYTES_PER_TOKEN, CODE, MODEL, hear, say
+from tui.fake_lines import CODE, hear, say
 from tui.fake_memory import FakeMemory
+from tui.fake_place import FakePlace, told
 
 STATUS: dict[Finish, Status] = {
     "stop": "complete",
@@ -57,23 +58,27 @@ STATUS: dict[Finish, Status] = {
 }
 
 
-class FakeWorker:
+class FakeWorker(FakePlace):
     """One session at a time, as the real one."""
 
-    def __init__(self, database: Path) -> None:
-        self.store = Store.open(database)
-        self.session: str | None = None
-        self.leaf: int | None = None
+    def __init__(self, database: Path, model: str) -> None:
+        super().__init__(database)
+        self.model = model
         self.memory = self.fresh_memory()
 
     def fresh_memory(self) -> FakeMemory:
         """The memory of a session that was just opened."""
-        return FakeMemory(lambda: self.store.path(self.leaf), self.stop_comes)
+        return FakeMemory(
+            lambda: self.store.path(self.leaf),
+            self.stop_comes,
+            lambda: self.store.alternatives(self.session or ""),
+        )
 
     def run(self) -> None:
         """Obey until `close` or the end of stdin."""
         while (command := hear()) is not None and not isinstance(command, Close):
             self.obey(command)
+        self.leave()
         say(Closed())
 
     def obey(self, command: Command) -> None:
@@ -81,11 +86,18 @@ class FakeWorker:
         match command:
             case New(carry=carry):
                 carried = self.memory.summaries[-1] if carry else None
-                self.session, self.leaf, self.memory = None, None, self.fresh_memory()
-                say(Opened("new", "", MODEL))
+                self.leave()
+                self.memory = self.fresh_memory()
+                say(Opened("", "", self.model))
                 say(Notice(f"Carried over: {carried.text}") if carried else Marks())
             case Open(session):
-                self.open(session)
+                self.place(self.enter(session))
+            case Send(text) if self.refuses("send", text):
+                pass
+            case Fork(message_id):
+                self.place(self.turn_to(message_id))
+            case Switch(message_id):
+                self.place(self.turn_to(self.store.newest_leaf(message_id).id))
             case Send(text, overlong=overlong):
                 self.send(text[:9] if overlong == "head" else text)
             case Edit(message_id, text):
@@ -100,13 +112,10 @@ class FakeWorker:
             case _:
                 self.memory.obey(command)
 
-    def open(self, session: str) -> None:
-        """Open a stored session."""
-        record = self.store.resolve(session)
-        self.store.recover(record.id)
-        self.session, self.leaf = record.id, record.leaf_id
+    def place(self, opened: Opened) -> None:
+        """Say where it is now."""
         self.memory = self.fresh_memory()
-        say(Opened(record.id, record.title, MODEL, record.leaf_id))
+        say(opened)
         say(self.memory.marks())
 
     def send(self, text: str) -> None:
@@ -121,11 +130,13 @@ class FakeWorker:
         if text == "die first":
             self.die()
         if self.session is None:
-            self.session = self.store.create_session(MODEL, title=text.split("\n")[0][:60]).id
-            say(Opened(self.session, self.store.session(self.session).title, MODEL))
+            self.session = self.store.create_session(self.model, text.split("\n")[0][:60], spec=self.model).id
+            self.store.claim(self.session, this_process())
+            say(Opened(self.session, self.store.session(self.session).title, self.model))
+        self.store.set_model(self.session, self.model, self.model)
         turn = 1 + sum(message.role == "user" for message in self.store.path(self.leaf))
         before = self.leaf
-        user, answer = self.store.add_exchange(self.session, self.leaf, text, turn, MODEL)
+        user, answer = self.store.add_exchange(self.session, self.leaf, text, turn, self.model)
         say(Accepted(turn, user.id, answer.id, text))
         if not self.answer(text, user.id, answer.id, turn):
             self.leaf = before
@@ -141,7 +152,7 @@ class FakeWorker:
         assert user_id is not None
         user = self.store.message(user_id)
         answer = self.store.add_message(
-            self.session, user.id, "assistant", "", turn=user.turn, status="streaming", model=MODEL
+            self.session, user.id, "assistant", "", turn=user.turn, status="streaming", model=self.model
         )
         say(Accepted(user.turn, user.id, answer.id, user.text))
         self.answer(user.text, user.id, answer.id, user.turn, again="Again: ")
@@ -166,6 +177,7 @@ class FakeWorker:
             )
             say(Recalled(turn, 412, 0.01, rounds))
             self.store.set_recalled(user_id, "The cat is called Miso.")
+        told(text)
         if text == "full":
             say(Compaction("planned", "idle", tuple(range(1, turn))))
         say(Prefill(0, n_prompt))
@@ -245,7 +257,7 @@ class FakeWorker:
             answer_id, text=text, thought=thought, ids=(), answer_start=0, status=STATUS[finish]
         )
         cost = dataclasses.asdict(event)
-        self.store.add_turn(TurnRecord(self.session, total_s=1.0, model=MODEL, created_at=0.0, **cost))
+        self.store.add_turn(TurnRecord(self.session, total_s=1.0, model=self.model, created_at=0.0, **cost))
         say(event)
 
     def die(self) -> None:
@@ -254,29 +266,3 @@ class FakeWorker:
         sys.stderr.write("CUDA error: out of memory\n")
         sys.stderr.flush()
         os.kill(os.getpid(), signal.SIGKILL)
-
-
-def main() -> None:
-    """`--db FILE`; `--hold` stays in loading until a `stats` command, `--doomed` dies at once."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--db", type=Path, required=True)
-    parser.add_argument("--hold", action="store_true")
-    parser.add_argument("--doomed", action="store_true")
-    options = parser.parse_args()
-    say(Loading("loading weights", 96, 272, "tensors"))
-    worker = FakeWorker(options.db)
-    if options.doomed:
-        worker.die()
-    early: list[Command] = []
-    while options.hold and (command := hear()) is not None and not isinstance(command, Stats):
-        if isinstance(command, Close):
-            return
-        early.append(command)
-    say(Ready(MODEL, "cpu", "bfloat16", 8192, BYTES_PER_TOKEN, 0.9))
-    for command in early:
-        worker.obey(command)
-    worker.run()
-
-
-if __name__ == "__main__":
-    main()

@@ -14,6 +14,7 @@ from chatkv.tui.app import ChatkvApp
 from chatkv.tui.screens.ask import ConfirmScreen, NameScreen
 from chatkv.tui.screens.chat import ChatScreen
 from chatkv.tui.screens.help import HelpScreen
+from chatkv.tui.screens.models import ModelScreen, SpecScreen
 from chatkv.tui.screens.overlong import OverlongScreen
 from chatkv.tui.screens.sessions import SessionsScreen
 from chatkv.tui.screens.summary import SummaryScreen
@@ -36,7 +37,7 @@ from tui.driving import (
 Check = Callable[[Pilot[None], str], Awaitable[None]]
 OWNERS = (
     *(ChatkvApp, ChatScreen, Composer, SessionsScreen, HelpScreen, ConfirmScreen, NameScreen),
-    *(SummaryScreen, OverlongScreen),
+    *(SummaryScreen, OverlongScreen, ModelScreen, SpecScreen),
 )
 CHECKS: dict[str, Check] = {}
 WHOLE: list[Check] = []
@@ -109,7 +110,7 @@ async def extend(pilot: Pilot[None], key: str) -> None:
     assert chat_of(pilot).last_answer.endswith(" and the end.")
 
 
-@checks("chat.edit_last", "composer.recall", whole=True)
+@checks("chat.edit", "composer.recall", whole=True)
 async def edit(pilot: Pilot[None], key: str) -> None:
     for said, wanted in (("hello", "f3"), ("hello!", "up")):
         await pilot.press(wanted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -145,12 +146,16 @@ async def test_only_the_last_turns_are_mounted_and_older_ones_come_at_the_top(tm
             leaf = answer.id
     async with make_app(tmp_path, "--hold", resume="last").run_test(size=SIZE) as pilot:
         await sees(pilot, "answer 100")
-        assert len(states(pilot)) == 40
+        assert len(states(pilot)) < 20
+        await pilot.press("pageup", "pageup", "pageup")
+        await until(pilot, lambda: len(states(pilot)) > 19)
+        await until(pilot, lambda: not transcript(pilot)._loading)
         await pilot.press("ctrl+home")
-        await until(pilot, lambda: len(states(pilot)) == 60)
-        await sees(pilot, "question 61")
+        await sees(pilot, "question 1 ")
+        assert (transcript(pilot)._earlier.display, transcript(pilot)._later.display) == (False, True)
         await pilot.press("ctrl+end")
         await sees(pilot, "answer 100")
+        assert (transcript(pilot)._earlier.display, transcript(pilot)._later.display) == (True, False)
 
 
 async def test_the_view_follows_the_end_unless_scrolled_up(tmp_path: Path) -> None:
@@ -214,3 +219,29 @@ sys.exit(str(bad) if bad else 0)
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+async def test_paging_through_a_long_conversation_skips_nothing_and_mounts_little(tmp_path: Path) -> None:
+    with Store.open(places(tmp_path).database) as store:
+        session, leaf = store.create_session("m", "many"), None
+        for n in range(1, 101):
+            _, answer = store.add_exchange(session.id, leaf, f"question {n}", n, "m")
+            store.update_answer(
+                answer.id, text=f"answer {n}", thought="", ids=(), answer_start=0, status="complete"
+            )
+            leaf = answer.id
+    async with make_app(tmp_path, "--hold", resume="last").run_test(size=SIZE) as pilot:
+        await sees(pilot, "answer 100")
+        for key, last in (("pageup", "question 1 "), ("pagedown", "question 100 ")):
+            seen: set[str] = set()
+            for _ in range(60):
+                seen |= set(re.findall(r"question (\d+)", shown(pilot)))
+                if last in shown(pilot):
+                    break
+                await pilot.press(key)
+                await until(pilot, lambda: not transcript(pilot)._loading)
+                assert len(states(pilot)) <= 48
+            assert seen == {str(n) for n in range(1, 101)}
+        await pilot.press("pagedown", "pagedown")
+
+        assert not transcript(pilot).is_scrolled_up

@@ -172,7 +172,7 @@ def test_edit_replaces_the_turn_and_what_followed() -> None:
     chat = started()
     answered(chat, "one", 2)
     answered(chat, "two", 4)
-    assert chat.edit_last() == "two"
+    assert chat.edit() == "two"
     assert commands(chat.submit("2")) == [Edit(3, "2")]
     assert [exchange.prompt for exchange in chat.board.turns] == ["one", "2"]
     chat.on_event(Accepted(2, 5, 6, "2"))
@@ -183,7 +183,7 @@ def test_edit_replaces_the_turn_and_what_followed() -> None:
 def test_an_edit_that_cannot_be_sent_stays_an_edit() -> None:
     chat = started()
     answered(chat, "one", 2)
-    chat.edit_last()
+    chat.edit()
     chat.on_death()
     assert returned(chat.submit("1")) == ["1"]
     assert chat.editing == 1

@@ -8,8 +8,10 @@ import pytest
 from textual import events
 from textual.binding import Binding
 
+import tui.branch_key_checks
 import tui.list_key_checks
-import tui.memory_key_checks  # noqa: F401 (both register their checks)
+import tui.memory_key_checks
+import tui.model_key_checks  # noqa: F401 (they register their checks)
 from chatkv.tui.screens.help import spoken
 from tui.driving import (
     chat_of,

@@ -75,7 +75,7 @@ def test_the_legend_names_what_is_there_and_fits_the_sidebar() -> None:
     assert [word for _, _, word in legend(cells([KvSegment("user", 1, 5)], 5))] == ["turns"]
     kinds = (("summary", "E3", False), ("user", "E2", False), ("user", "E0", True))
     whole = cells([KvSegment(kind, 1, 9, tier, 0, pinned) for kind, tier, pinned in kinds], 30)
-    assert [word for _, _, word in legend(whole)] == ["turns", "summary", "pinned", "moved"]
+    assert [word for _, _, word in legend(whole)] == ["turns", "summary", "pinned", "near"]
     assert len("  ".join(f"{glyph} {word}" for glyph, _, word in legend(whole))) <= 37
 
 

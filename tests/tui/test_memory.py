@@ -53,7 +53,7 @@ async def test_turns_are_pinned_compacted_and_marked(tmp_path: Path) -> None:
         await sees(pilot, "◆ pinned · 2")
         await send(pilot, "/compact")
         await sees(pilot, "▿ summarized · 1", "▼ turn 1 is summarized · /summary shows it")
-        await sees(pilot, "░ summary", "◆ pinned", "▒ moved", "Compacted turn 1:", "▾", "Σ")
+        await sees(pilot, "░ summary", "◆ pinned", "▒ near", "Compacted turn 1:", "▾", "Σ")
         assert pilot.app.screen.query_one(GrowthChart)._compactions == (3,)
         await send(pilot, "/unpin 2")
         await until(pilot, lambda: "◆ pinned · 2" not in shown(pilot))
@@ -64,20 +64,21 @@ async def test_turns_are_pinned_compacted_and_marked(tmp_path: Path) -> None:
 
 async def test_marks_do_not_move_the_view_or_mount_hidden_turns(tmp_path: Path) -> None:
     with Store.open(places(tmp_path).database) as store:
-        session, leaf = store.create_session("m", "many"), None
+        session, leaf = store.create_session("tiny-echo", "many"), None
         for n in range(1, 61):
-            _, answer = store.add_exchange(session.id, leaf, f"question {n}", n, "m")
+            _, answer = store.add_exchange(session.id, leaf, f"question {n}", n, "tiny-echo")
             store.update_answer(answer.id, text="a", thought="", ids=(), answer_start=0, status="complete")
             leaf = answer.id
     async with make_app(tmp_path, resume="last").run_test(size=SIZE) as pilot:
         await ready(pilot)
         await sees(pilot, "question 60")
         await pilot.press("pageup", "pageup")
-        at = transcript(pilot).scroll_y
+        await until(pilot, lambda: not transcript(pilot)._loading)
+        n_mounted, at = len(states(pilot)), transcript(pilot).scroll_y
         await send(pilot, "/pin 2")
         await until(pilot, lambda: chat_of(pilot).board.turns[1].mark == "pinned")
         await pilot.pause()
-        assert (len(states(pilot)), transcript(pilot).scroll_y) == (40, at)
+        assert (len(states(pilot)), transcript(pilot).scroll_y) == (n_mounted, at)
 
 
 async def test_a_command_that_cannot_be_meant_is_told_and_stays(tmp_path: Path) -> None:
@@ -111,7 +112,7 @@ async def test_commands_are_shown_while_they_are_typed(tmp_path: Path) -> None:
     async with make_app(tmp_path).run_test(size=SIZE) as pilot:
         await ready(pilot)
         await pilot.press("slash")
-        await sees(pilot, "/compact [instructions]", "… 5 more")
+        await sees(pilot, "/compact [instructions]", "… 6 more")
         await pilot.press("r")
         await until(pilot, lambda: "/compact" not in shown(pilot))
         await sees(pilot, "/recall words", "Search the archive")

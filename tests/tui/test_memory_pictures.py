@@ -11,7 +11,7 @@ from textual.widgets import Collapsible
 
 from chatkv.protocol import Kv, KvSegment
 from chatkv.tui.app import ChatkvApp
-from tui.driving import make_app, ready, say, sees, send
+from tui.driving import make_app, ready, say, sees, send, settled
 from tui.picturing import Compare, picture
 
 TALL = (120, 44)
@@ -93,6 +93,7 @@ def test_a_compaction_that_runs(tmp_path: Path, snap_compare: Compare) -> None:
 def test_the_summary_in_front(tmp_path: Path, snap_compare: Compare) -> None:
     async def act(pilot: Pilot[None]) -> None:
         await compacted(pilot)
+        await settled(pilot)
         await send(pilot, "/summary")
         await sees(pilot, "stands for turns 1, 3")
 

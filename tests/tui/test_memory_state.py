@@ -154,7 +154,7 @@ def test_the_head_of_a_message_is_still_only_the_head_after_waiting() -> None:
 
 def test_an_edit_that_is_too_long_is_never_sent_as_a_new_message() -> None:
     chat = talked(1)
-    chat.edit_last()
+    chat.edit()
     assert commands(chat.submit("long")) == [Edit(1, "long")]
     updates = chat.on_event(Error("too long", "", "edit", "long", ("head", "document")))
     assert [update.choices for update in updates if isinstance(update, Choose)] == [("document",)]

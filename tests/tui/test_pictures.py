@@ -10,7 +10,7 @@ import pytest
 from textual.pilot import Pilot
 
 from chatkv.store import Store
-from tui.driving import NOON, idle, make_app, places, ready, release, say, sees, send, streaming
+from tui.driving import NOON, idle, make_app, places, ready, release, say, sees, send, settled, streaming
 from tui.picturing import Compare, picture
 
 
@@ -105,6 +105,7 @@ def shelf(folder: Path) -> None:
 
 async def to_sessions(pilot: Pilot[None]) -> None:
     await ready(pilot)
+    await settled(pilot)  # what stands behind the list is drawn as it was when the list came
     await pilot.press("ctrl+o")
     await sees(pilot, "4 of 4")
 
@@ -128,6 +129,7 @@ def test_confirm_delete(tmp_path: Path, snap_compare: Compare) -> None:
 def test_help(tmp_path: Path, snap_compare: Compare) -> None:
     async def act(pilot: Pilot[None]) -> None:
         await ready(pilot)
+        await settled(pilot)
         await pilot.press("f1")
         await sees(pilot, "Keys")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
@@ -21,7 +21,7 @@ from chatkv.tui.blocks import BlockSplitter
 from chatkv.tui.gauges import Meter, TurnRow
 from chatkv.tui.inert import inert, one_line
 from chatkv.tui.launch import usual_worker_argv
-from chatkv.tui.link import Died, Link, Started
+from chatkv.tui.link import Died, Left, Link, Started
 from chatkv.tui.widgets import bar
 from chatkv.tui.widgets.pastes import Pastes, from_terminal
 from chatkv.tui.widgets.turn import clipped
@@ -234,7 +234,7 @@ async def test_a_model_that_cannot_be_loaded_is_not_tried_again_and_again(tmp_pa
     script = (
         """print('{"type": "error", "message": "No such model.", "hint": "Check it.", "command": "load"}')"""
     )
-    link = Link(WorkerClient([sys.executable, "-c", script], log_file=tmp_path / "log"), Clock())
+    link = Link(running(script, tmp_path), "m", Clock())
     news = [item async for item in _first(link, 3)]
     assert news[0] == Started()
     assert news[2] == Died("No such model. Check it.", final=True)
@@ -243,7 +243,7 @@ async def test_a_model_that_cannot_be_loaded_is_not_tried_again_and_again(tmp_pa
 
 async def test_deaths_far_apart_are_always_followed_by_a_restart(tmp_path: Path) -> None:
     clock = Clock()
-    link = Link(WorkerClient([sys.executable, "-c", "raise SystemExit(3)"], log_file=tmp_path / "log"), clock)
+    link = Link(running("raise SystemExit(3)", tmp_path), "m", clock)
     seen = []
     async for item in _first(link, 10):
         clock.now_s += 31
@@ -252,7 +252,12 @@ async def test_deaths_far_apart_are_always_followed_by_a_restart(tmp_path: Path)
     await link.close()
 
 
-async def _first(link: Link, n: int) -> AsyncIterator[Event | Started | Died]:
+def running(script: str, folder: Path) -> Callable[[str], WorkerClient]:
+    """A worker that is this script, whatever the model."""
+    return lambda model: WorkerClient([sys.executable, "-c", script], log_file=folder / "log")
+
+
+async def _first(link: Link, n: int) -> AsyncIterator[Event | Started | Left | Died]:
     news = link.news()
     for _ in range(n):
         yield await asyncio.wait_for(anext(news), 20)

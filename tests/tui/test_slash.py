@@ -33,6 +33,8 @@ MEANT: list[tuple[str, Wish | str]] = [
     *((f"/policy {name}", Set("memory.policy", name)) for name in POLICIES),
     ("/new", Act("new")),
     ("/new --carry", Act("new with the summary")),
+    ("/model", Act("model")),
+    ("/model  org/name ", Act("model", "org/name")),
     ("/help", Act("help")),
     ("//help", "/help"),
     ("//text", "/text"),

@@ -8,7 +8,6 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
-from textual.screen import Screen
 from textual.widgets import Footer, TextArea
 
 from chatkv.tui.desk import Desk
@@ -26,11 +25,13 @@ from chatkv.tui.exchange import (
 )
 from chatkv.tui.gauges import Gauges
 from chatkv.tui.inert import inert
-from chatkv.tui.messages import GaugesChanged, OlderWanted, Submitted, Updated
+from chatkv.tui.messages import BranchWanted, GaugesChanged, MoreWanted, Submitted, Updated
 from chatkv.tui.screens.chat_keys import CHAT_KEYS
-from chatkv.tui.screens.fronts import ask_about, fail_front, show_summary, update_front
+from chatkv.tui.screens.fronts import ask_about, fail_front, show_models, show_summary, update_front
+from chatkv.tui.screens.turn_actions import TurnActions
 from chatkv.tui.slash import SlashCommand
 from chatkv.tui.widgets.activity import Activity
+from chatkv.tui.widgets.banner import Banner, lasting
 from chatkv.tui.widgets.completions import Completions
 from chatkv.tui.widgets.composer import Composer
 from chatkv.tui.widgets.gauge_line import GaugeLine
@@ -42,7 +43,7 @@ _GAUGES_S = 0.25
 """Figures move at most four times a second; more is a blur, and drawing takes time from decoding."""
 
 
-class ChatScreen(Screen[None]):
+class ChatScreen(TurnActions):
     """Listens to its widgets and to what comes from behind the screen."""
 
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 (an instance variable in Textual's types)
@@ -62,6 +63,7 @@ class ChatScreen(Screen[None]):
         super().__init__(classes="" if sidebar else "-folded")
         self._desk = desk
         self._transcript = Transcript()
+        self._banner = Banner()
         self._activity = Activity()
         self._gauge_line = GaugeLine()
         self._found = Recollected(note=" · goes with your next message")
@@ -78,6 +80,7 @@ class ChatScreen(Screen[None]):
             with Vertical(id="talk"):
                 yield self._transcript
                 yield self._found
+                yield self._banner
                 yield self._activity
                 yield self._completions
                 yield self._composer
@@ -96,8 +99,8 @@ class ChatScreen(Screen[None]):
     def _on_updated(self, message: Updated) -> None:
         conversation = self._desk.conversation
         match message.update:
-            case Rebuild():
-                self._transcript.rebuild(conversation.board.exchanges)
+            case Rebuild(at, stay):
+                self._transcript.rebuild(conversation.board.exchanges, at=at, stay=stay)
             case Show(exchange):
                 self._transcript.show(exchange, conversation.board.exchanges)
             case Remark():
@@ -131,9 +134,11 @@ class ChatScreen(Screen[None]):
         self._gauge_line.show_gauges(gauges)
         self._mark_state()
 
-    def _to_front(self, name: Literal["help", "summary"]) -> None:
+    def _to_front(self, name: Literal["help", "summary", "models"]) -> None:
         if name == "help":
             self.app.call_later(self.app.run_action, "help")
+        elif name == "models":
+            show_models(self.app, self._desk)
         else:
             show_summary(self.app, self._desk)
 
@@ -152,9 +157,13 @@ class ChatScreen(Screen[None]):
         self._activity.fail("")
         self._desk.enter(message.text)
 
-    @on(OlderWanted)
-    async def _on_older(self) -> None:
-        await self._transcript.load_older()
+    @on(MoreWanted)
+    def _on_more(self, message: MoreWanted) -> None:
+        self._transcript.load_more(self._desk.conversation.board.exchanges, older=message.older)
+
+    @on(BranchWanted)
+    def _on_branch(self, message: BranchWanted) -> None:
+        self._desk.do(self._desk.conversation.switch(message.side, message.steps, message.key))
 
     @on(TextArea.Changed)
     def _on_typed(self) -> None:
@@ -178,19 +187,27 @@ class ChatScreen(Screen[None]):
         match action:
             case "stop":
                 waiting = bool(conversation.board.queue) or conversation.memory.compacting
-                return conversation.busy or waiting or conversation.editing is not None
+                marked = conversation.branches.marked is not None
+                return conversation.busy or waiting or marked or conversation.editing is not None
             case "extend":
                 return conversation.can_extend
-            case "regenerate" | "copy_answer":
+            case "regenerate" | "copy_answer" | "edit" | "mark_above" | "mark_below" | "fork":
                 return bool(conversation.board.turns)
+            case "wording_before" | "wording_after":
+                return any(turn.asked for turn in conversation.board.turns)
+            case "answer_before" | "answer_after":
+                return any(turn.answered for turn in conversation.board.turns)
         return True
 
     def action_stop(self) -> None:
-        """Leave edit mode, else stop the answer and take back what is queued."""
-        if self._desk.conversation.editing is not None:
-            self._desk.conversation.editing = None
+        """Leave edit mode, else unmark the turn, else stop the answer and take back what is queued."""
+        conversation = self._desk.conversation
+        if conversation.editing is not None:
+            conversation.editing = None
             self._composer.put("")
             self._mark_state()
+        elif conversation.branches.marked is not None and not conversation.busy:
+            self._unmark()
         else:
             self._desk.do(self._desk.conversation.stop())
 
@@ -198,31 +215,13 @@ class ChatScreen(Screen[None]):
         """Start a new session."""
         self._desk.new()
 
-    def action_regenerate(self) -> None:
-        """Answer the last message again."""
-        self._desk.do(self._desk.conversation.regenerate())
-
-    def action_extend(self) -> None:
-        """Continue the last answer."""
-        self._desk.do(self._desk.conversation.extend())
-
-    def action_edit_last(self) -> None:
-        """Load the last message into the composer."""
-        text = self._desk.conversation.edit_last()
-        if text is not None:
-            self._composer.put(text)
-            self._composer.focus()
-        self._mark_state()
-
     async def action_sessions(self) -> None:
         """List all sessions."""
         await self.run_action("app.sessions")
 
-    def action_copy_answer(self) -> None:
-        """Copy the last answer."""
-        answer = self._desk.conversation.last_answer
-        self.app.copy_to_clipboard(answer)
-        self.notify(f"Copied {len(answer):,} characters.", timeout=2)
+    def action_model(self) -> None:
+        """Choose the model that answers from now on."""
+        self._desk.models.ask()
 
     def action_sidebar(self) -> None:
         """Show or hide the sidebar; in a small terminal, over the transcript."""
@@ -232,19 +231,19 @@ class ChatScreen(Screen[None]):
 
     def action_page_up(self) -> None:
         """Scroll the conversation a page up."""
-        self._transcript.scroll_relative(y=-self._transcript.page_lines, animate=False)
+        self._transcript.page(-1)
 
     def action_page_down(self) -> None:
         """Scroll the conversation a page down."""
-        self._transcript.scroll_relative(y=self._transcript.page_lines, animate=False)
+        self._transcript.page(1)
 
     def action_top(self) -> None:
         """Go to the beginning."""
-        self._transcript.scroll_home(animate=False)
+        self._transcript.to_top(self._desk.conversation.board.exchanges)
 
     def action_end(self) -> None:
         """Go to the end and follow it."""
-        self._transcript.anchor()
+        self._transcript.to_end(self._desk.conversation.board.exchanges)
 
     def action_try_again(self) -> None:
         """Start the model process again."""
@@ -252,17 +251,22 @@ class ChatScreen(Screen[None]):
             self.notify("The model process is running.", timeout=2)
 
     def _mark_state(self) -> None:
-        """Show edit mode and, when other keys make sense than before, other keys."""
+        """Show edit mode, what lasts and, when other keys make sense than before, other keys."""
         conversation = self._desk.conversation
         editing = conversation.editing is not None
-        self._composer.border_title = "editing your last message · Esc leaves it" if editing else ""
+        self._composer.border_title = self._mode()
         self._composer.set_class(editing, "-editing")
+        self._composer.set_class(bool(conversation.place.writer) or conversation.held.strange, "-reading")
+        self._banner.show(lasting(self._desk.gauges, conversation.place, conversation.held))
+        self._banner.chooses = conversation.held.strange
+        self._transcript.show_marked(conversation.branches.marked)
         keys_for = (
             conversation.busy,
             conversation.can_extend,
             editing,
             bool(conversation.board.queue) or conversation.memory.compacting,
             bool(conversation.board.turns),
+            conversation.branches.marked is not None,
         )
         if keys_for != self._keys_for:
             self._keys_for = keys_for

@@ -19,6 +19,15 @@ def show_summary(app: App[Any], desk: Desk) -> None:
     app.push_screen(SummaryScreen(known, lambda command: desk.do([Issue(command)])))
 
 
+def show_models(app: App[Any], desk: Desk) -> None:
+    """The choice of a model, unless it is in front already."""
+    from chatkv.tui.screens.models import ModelScreen
+
+    if not isinstance(app.screen, ModelScreen):
+        held = desk.conversation.held
+        app.push_screen(ModelScreen(desk.models.offers, held), desk.models.chosen)
+
+
 def ask_about(app: App[Any], choose: Choose, settle: Callable[[str, str | None], None]) -> None:
     """Ask what shall become of a message that is too long."""
     from chatkv.tui.screens.overlong import OverlongScreen

@@ -1,30 +1,44 @@
-"""The list of conversations: filter as you type, open, start anew, rename, delete."""
+"""The list of conversations: one box filters titles and searches all messages; open, start anew, rename, delete."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import ClassVar, Protocol
 
+from textual import work
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.containers import Vertical
-from textual.content import Content
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen
-from textual.widgets import Footer, Input, Label, OptionList
-from textual.widgets.option_list import Option
+from textual.widgets import Footer, Input, Label, OptionList, Static
 
 from chatkv.errors import ChatkvError
-from chatkv.tui import units
-from chatkv.tui.inert import one_line
-from chatkv.tui.library import StoredSession
+from chatkv.tui import listing, units
+from chatkv.tui.library import StoredHit, StoredSession
+from chatkv.tui.listing import Choice
 from chatkv.tui.screens.ask import ConfirmScreen, NameScreen
+from chatkv.tui.screens.session_keys import SESSION_KEYS
+from chatkv.tui.widgets.session_list import SessionList
+from chatkv.tui.widgets.session_rows import preview, title
+
+_PAGE = 1000
+_HITS = 20
+_TYPING_S = 0.15
+_PREVIEW_S = 0.08
 
 
 class Shelf(Protocol):
     """What the list needs of whoever keeps the sessions. Every method may raise `ChatkvError`."""
 
-    def sessions(self) -> list[StoredSession]:
-        """All of them, the most recently used first."""
+    async def page(self, limit: int, offset: int) -> list[StoredSession]:
+        """A page of them, the most recently used first."""
+
+    async def find(self, words: str, limit: int, offset: int) -> list[StoredHit]:
+        """A page of the messages with these words, best first."""
+
+    async def preview(self, session: str, message_id: int | None) -> list[tuple[bool, str]]:
+        """Some messages of one: whether the person said it, and what."""
 
     def rename(self, session: str, title: str) -> None:
         """Give one another title."""
@@ -33,99 +47,77 @@ class Shelf(Protocol):
         """Delete one for good."""
 
 
-class SessionsScreen(ModalScreen[str | None]):
-    """Leaves with the id of the session to open, an empty one for a new session, or None for no change."""
+class SessionsScreen(ModalScreen[Choice | None]):
+    """Leaves with a choice, or None for no change. Typing never waits: what takes time is read beside the screen."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(
-            "enter", "open", "Open", id="sessions.open", priority=True, tooltip="Open the marked session"
-        ),
-        Binding("ctrl+n", "new", "New", id="sessions.new", priority=True, tooltip="Start a new session"),
-        Binding(
-            "ctrl+r", "rename", "Rename", id="sessions.rename", priority=True, tooltip="Change the title"
-        ),
-        Binding(
-            "ctrl+d",
-            "delete",
-            "Delete",
-            id="sessions.delete",
-            priority=True,
-            tooltip="Delete the marked session for good, after a question",
-        ),
-        Binding("escape", "close", "Back", id="sessions.close", tooltip="Back to the conversation"),
-        Binding(
-            "up", "move(-1)", "Up", id="sessions.up", priority=True, show=False, tooltip="Mark the one above"
-        ),
-        Binding(
-            "down",
-            "move(1)",
-            "Down",
-            id="sessions.down",
-            priority=True,
-            show=False,
-            tooltip="Mark the one below",
-        ),
-        Binding(
-            "pageup",
-            "move(-8)",
-            "Page up",
-            id="sessions.pageup",
-            priority=True,
-            show=False,
-            tooltip="Eight up",
-        ),
-        Binding(
-            "pagedown",
-            "move(8)",
-            "Page down",
-            id="sessions.pagedown",
-            priority=True,
-            show=False,
-            tooltip="Eight down",
-        ),
-    ]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 (an instance variable in Textual's types)
+    BINDINGS: ClassVar[list[BindingType]] = SESSION_KEYS
 
     def __init__(self, shelf: Shelf, current: str | None, now: Callable[[], float]) -> None:
         super().__init__()
         self._shelf = shelf
-        self._current = current
-        self._now = now
         self._sessions: list[StoredSession] = []
-        self._filter = Input(placeholder="Type to filter", compact=True, id="filter")
-        self._list = OptionList(compact=True)
-        self._list.can_focus = False
+        self._hits: list[StoredHit] = []
+        self._more_hits = False
+        self._loaded = False
+        self._filter = Input(
+            placeholder="Type to filter titles and search all messages", compact=True, id="filter"
+        )
+        self._list = SessionList(current, now)
+        self._preview = Static(id="preview-text")
         self._count = Label(id="count")
 
     def compose(self) -> ComposeResult:
-        """Filter, list, count."""
+        """Filter, list beside a preview, count."""
         with Vertical(classes="panel"):
             yield Label("Sessions", classes="title")
             yield self._filter
-            yield self._list
+            with Horizontal():
+                yield self._list
+                with VerticalScroll(id="preview", can_focus=False):
+                    yield self._preview
             yield self._count
             yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
-        """Read the list."""
-        self._reload()
+        """Write at once; the list comes as it is read."""
         self._filter.focus()
+        self._reload()
+
+    @property
+    def words(self) -> str:
+        """What is typed."""
+        return self._filter.value
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Show what fits the filter."""
-        self._draw()
+        """Show the titles that fit at once, messages as soon as they are found."""
+        self._hits, self._more_hits = [], False
+        self._draw(keep=False)
+        self._search(_TYPING_S)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """A click opens."""
-        self.dismiss(event.option.id)
+        self.action_open()
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Show what is marked, and have more to mark below it."""
+        self._look()
+
+    def on_session_list_end_near(self) -> None:
+        """Look for more messages with the words."""
+        if self._more_hits:
+            self._more_hits = False
+            self._search(0)
 
     def action_open(self) -> None:
-        """Open the marked session."""
-        if marked := self._marked():
-            self.dismiss(marked.id)
+        """Open what is marked."""
+        marked = self._list.marked
+        if marked is not None and (choice := listing.choice(marked)) is not None:
+            self.dismiss(choice)
 
     def action_new(self) -> None:
         """Leave for a new session."""
-        self.dismiss("")
+        self.dismiss(Choice(""))
 
     def action_close(self) -> None:
         """Leave without a wish."""
@@ -133,21 +125,24 @@ class SessionsScreen(ModalScreen[str | None]):
 
     def action_move(self, steps: int) -> None:
         """Move the mark, not past the ends."""
-        if self._list.option_count:
-            at = (self._list.highlighted or 0) + steps
-            self._list.highlighted = max(0, min(self._list.option_count - 1, at))
+        self._list.move(steps)
 
     def action_rename(self) -> None:
         """Ask for another title."""
-        if marked := self._marked():
+        if marked := self._marked_session():
             self.app.push_screen(NameScreen(marked.title), lambda title: self._rename(marked.id, title))
 
     def action_delete(self) -> None:
         """Ask, then delete."""
-        if marked := self._marked():
+        if marked := self._marked_session():
             detail = f"{units.plural(marked.n_messages, 'message')} will be gone for good."
-            question = ConfirmScreen(f"Delete “{_title(marked)}”?", detail, "Delete")
+            question = ConfirmScreen(f"Delete “{title(marked.title)}”?", detail, "Delete")
             self.app.push_screen(question, lambda yes: self._delete(marked.id) if yes else None)
+
+    def _marked_session(self) -> StoredSession | None:
+        marked = self._list.marked
+        wanted = listing.choice(marked) if marked is not None else None
+        return next((one for one in self._sessions if wanted and one.id == wanted.session), None)
 
     def _rename(self, session: str, title: str | None) -> None:
         if title is not None:
@@ -160,39 +155,68 @@ class SessionsScreen(ModalScreen[str | None]):
         try:
             act()
         except ChatkvError as error:
-            self.notify(str(error), severity="error", markup=False)
+            self._complain(error)
         self._reload()
 
+    def _complain(self, error: ChatkvError) -> None:
+        self.notify(str(error), severity="error", markup=False)
+
     def _reload(self) -> None:
+        self._load()
+        if self.words.strip():
+            self._hits = []
+            self._search(0)
+
+    @work(group="load", exclusive=True)
+    async def _load(self) -> None:
+        """All titles, page by page; the first one is on the screen before the second is asked for."""
+        sessions: list[StoredSession] = []
         try:
-            self._sessions = self._shelf.sessions()
+            while page := await self._shelf.page(_PAGE if sessions else _PAGE // 10, len(sessions)):
+                sessions += page
+                if len(sessions) > len(self._sessions):
+                    self._sessions = list(sessions)
+                    self._draw(keep=True)
         except ChatkvError as error:
-            self._sessions = []
-            self.notify(str(error), severity="error", markup=False)
-        self._draw()
+            self._complain(error)
+        self._sessions, self._loaded = sessions, True
+        self._draw(keep=True)
 
-    def _draw(self) -> None:
-        marked = self._list.highlighted or 0
-        words = self._filter.value.casefold().split()
-        fitting = [s for s in self._sessions if all(word in f"{s.title} {s.id}".casefold() for word in words)]
-        self._list.clear_options()
-        self._list.add_options(Option(self._row(session), id=session.id) for session in fitting)
-        self._list.highlighted = min(marked, len(fitting) - 1) if fitting else None
-        none = "Nothing fits the filter." if self._sessions else "No sessions yet: say something first."
-        self._count.update(f"{len(fitting):,} of {len(self._sessions):,}" if fitting else none)
+    @work(group="search", exclusive=True)
+    async def _search(self, delay_s: float) -> None:
+        """One more page of messages with the words."""
+        words = self.words
+        if not words.strip():
+            return
+        await asyncio.sleep(delay_s)
+        try:
+            found = await self._shelf.find(words, _HITS, len(self._hits))
+        except ChatkvError as error:
+            self._complain(error)
+            return
+        self._hits, self._more_hits = [*self._hits, *found], len(found) == _HITS
+        self._draw(keep=True)
 
-    def _row(self, session: StoredSession) -> Content:
-        mark = "● " if session.id == self._current else "  "
-        amount = units.plural(session.n_messages, "message")
-        when = units.when(session.updated_at, self._now())
-        details = f"  {when} · {amount} · {one_line(session.model)}"
-        return Content.assemble(f"{mark}{_title(session)}", "\n", (details, "dim"))
+    @work(group="preview", exclusive=True)
+    async def _look(self) -> None:
+        """The preview of what is marked, where there is room for one."""
+        marked = self._list.marked
+        wanted = listing.choice(marked) if marked is not None else None
+        if not self.has_class("-wide") or wanted is None:
+            self._preview.update("")
+            return
+        await asyncio.sleep(_PREVIEW_S)
+        try:
+            self._preview.update(preview(await self._shelf.preview(wanted.session, wanted.message_id)))
+        except ChatkvError:
+            self._preview.update("")
 
-    def _marked(self) -> StoredSession | None:
-        at = self._list.highlighted
-        option = self._list.get_option_at_index(at) if at is not None else None
-        return next((session for session in self._sessions if option and session.id == option.id), None)
-
-
-def _title(session: StoredSession) -> str:
-    return one_line(session.title) or "Untitled"
+    def _draw(self, *, keep: bool) -> None:
+        titles = listing.fitting(self._sessions, self.words)
+        rows = listing.rows(titles, self._hits, self.words)
+        self._list.show(rows, keep=keep)
+        counted = f"{len(titles):,} of {len(self._sessions):,}"
+        if n_found := sum(isinstance(row, StoredHit) for row in rows):
+            counted += f" · {n_found:,}{'+' if self._more_hits else ''} in the conversations"
+        none = "Nothing fits." if self._sessions else "No sessions yet: say something first."
+        self._count.update(counted if titles or self._hits else none if self._loaded else "reading …")

@@ -11,7 +11,7 @@ from chatkv.protocol import Compaction, Loading
 from chatkv.tui import units
 from chatkv.tui.gauges import Gauges
 from chatkv.tui.inert import one_line
-from chatkv.tui.telling import named
+from chatkv.tui.telling import named, restored
 from chatkv.tui.widgets import bar
 
 _BAR_CELLS = 24
@@ -67,6 +67,9 @@ def spoken(gauges: Gauges) -> tuple[str, float, float, str]:
     """Words, progress (done, total; total 0 = none) and a hint for the phase of the gauges."""
     stop = "Esc stops"
     current = gauges.current
+    coming = gauges.restored
+    if coming is not None and coming.stage == "reading":
+        return one_line(restored(coming)), coming.tokens, coming.total, ""
     if gauges.compaction is not None:
         return _compacting(gauges.compaction)
     match gauges.phase:
@@ -86,6 +89,8 @@ def spoken(gauges: Gauges) -> tuple[str, float, float, str]:
         case "decode" if current:
             rate = units.rate(current.tpot_s)
             return f"answering · {current.decoded:,} tokens · {rate} tok/s", 0, 0, stop
+        case "idle" if coming:
+            return one_line(restored(coming)), 0, 0, ""
     return "", 0, 0, ""
 
 

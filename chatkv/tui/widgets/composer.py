@@ -62,7 +62,7 @@ class Composer(InertArea):
         if self.text:
             self.action_cursor_up()
         else:
-            await self.run_action("screen.edit_last")
+            await self.run_action("screen.edit")
 
     async def action_complete(self) -> None:
         """Write the first command that fits out; elsewhere, go to the next place."""

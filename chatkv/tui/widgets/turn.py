@@ -9,13 +9,16 @@ from textual.content import Content
 from textual.widgets import Static
 
 from chatkv.tui import units
+from chatkv.tui.branches import Side
 from chatkv.tui.exchange import RUNNING, Exchange, Mark, State
 from chatkv.tui.inert import inert
 from chatkv.tui.widgets.answer import Answer
 from chatkv.tui.widgets.line import Line
 from chatkv.tui.widgets.recollected import Recollected
+from chatkv.tui.widgets.switcher import Switcher
 from chatkv.tui.widgets.thoughts import Thoughts
 
+_SIDES: tuple[Side, ...] = ("asked", "answered")
 _PROMPT_LINES = 60
 _PROMPT_CHARS = 6_000
 
@@ -62,21 +65,34 @@ class TurnView(Vertical):
         self._thoughts = Thoughts(exchange.thought) if exchange.thought else None
         self._answer = Answer(exchange.answer)
         self._status = Static(classes="status")
-        self._is_last = False
+        self._is_last = self._is_marked = False
+        self._switchers: dict[Side, Switcher] = {
+            side: Switcher(exchange, side, keys=False) for side in _SIDES if getattr(exchange, side)
+        }
+        self._composed = False
         self._say()
 
     def compose(self) -> ComposeResult:
         """Mark, question, what was recalled, thoughts, answer, status."""
         yield self._head
         yield self._prompt
+        if "asked" in self._switchers:
+            yield self._switchers["asked"]
         if self._recalled is not None:
             yield self._recalled
         if self._thoughts is not None:
             yield self._thoughts
         yield self._answer
+        if "answered" in self._switchers:
+            yield self._switchers["answered"]
         yield self._status
         if self._divider is not None:
             yield self._divider
+
+    def on_mount(self) -> None:
+        """Catch up with what was said while its parts were being put together."""
+        self._composed = True
+        self._switch()
 
     def show(self, exchange: Exchange) -> None:
         """Redraw for a newer state of the same turn."""
@@ -99,6 +115,14 @@ class TurnView(Vertical):
         if is_last != self._is_last:
             self._is_last = is_last
             self._say()
+            self._switch()
+
+    def set_marked(self, is_marked: bool) -> None:
+        """Keys about one turn are about this one."""
+        if is_marked != self._is_marked:
+            self._is_marked = is_marked
+            self.set_class(is_marked, "-marked")
+            self._switch()
 
     def stream(self, text: str, thought: bool) -> None:
         """More text has come; `flush` draws it."""
@@ -128,6 +152,20 @@ class TurnView(Vertical):
         elif exchange.recalled is not None:
             self._recalled = Recollected(exchange.recalled)
             self.mount(self._recalled, after=self._prompt)
+        self._switch()
+
+    def _switch(self) -> None:
+        """The alternatives that there are now, with the keys where these are about this turn."""
+        keys = self._is_marked or self._is_last
+        places = {"asked": self._prompt, "answered": self._answer}
+        for side in _SIDES:
+            switcher = self._switchers.get(side)
+            if switcher is not None:
+                switcher.show_place(self.exchange, keys=keys)
+            elif getattr(self.exchange, side):
+                switcher = self._switchers[side] = Switcher(self.exchange, side, keys=keys)
+            if switcher is not None and self._composed and switcher.parent is None:
+                self.mount(switcher, after=places[side])
 
     def _thinking(self) -> Thoughts:
         if self._thoughts is None:

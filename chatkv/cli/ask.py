@@ -57,6 +57,7 @@ def command(
         settings.paths(),
         words,
         session=session,
+        own_model="model" not in settings.overrides,
         system=system,
         max_tokens=max_tokens,
         overlong=overlong,
@@ -74,14 +75,20 @@ def ask_once(
     system: str | None = None,
     max_tokens: int | None = None,
     overlong: str = "refuse",
+    own_model: bool = False,
 ) -> None:
-    """Run one turn and exit with its code. Raises `UsageError` where there is nothing to ask."""
+    """Run one turn and exit with its code. Raises `UsageError` where there is nothing to ask.
+
+    `own_model`: a `session` goes on with the model that it was held with, where that is known and on this machine.
+    """
     asked, piped = _texts(words)
     document = piped if overlong == "document" and asked and piped else ""
     text = asked if document else "\n\n".join(part for part in (asked, piped) if part)
     from chatkv.host import Host
     from chatkv.protocol import Keep, New, Open, Send
 
+    if session is not None and own_model:
+        config = _with_own_model(config, paths, session)
     printer = _Printer(as_json)
     received_at = time.perf_counter()
     host = Host(config, paths, printer.take)
@@ -106,6 +113,21 @@ def ask_once(
     sys.exit(_FINISH_CODES.get(printer.finished, 0))
 
 
+def _with_own_model(config: Config, paths: Paths, session: str) -> Config:
+    """`config` with the model that the session was held with, if it is known and on this machine."""
+    from dataclasses import replace
+
+    from chatkv.models.installed import find_model, lasting
+    from chatkv.store import Store
+
+    with Store.open(config.database(paths)) as store:
+        spec = store.resolve(session).spec
+    if spec in ("", lasting(config.model)) or find_model(spec, paths.models) is None:
+        return config
+    # A revision was meant for the model that it stood beside.
+    return replace(config, model=spec, load=replace(config.load, revision=""))
+
+
 def _texts(words: Sequence[str]) -> tuple[str, str]:
     """What the command line says, and what stdin says."""
     asked, piped = " ".join(words), ""
@@ -120,11 +142,13 @@ def _texts(words: Sequence[str]) -> tuple[str, str]:
 
 
 class _StopOnInterrupt:
-    """Ctrl-C ends the answer, which is kept; a second one ends the process."""
+    """Ctrl-C, a closed terminal or a polite kill ends the answer, which is kept; a second one ends the process."""
 
     def __init__(self) -> None:
         self._count = 0
-        signal.signal(signal.SIGINT, self._hit)
+        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+            if hasattr(signal, name):  # there is no SIGHUP on Windows
+                signal.signal(getattr(signal, name), self._hit)
 
     def is_set(self) -> bool:
         return self._count > 0
@@ -141,6 +165,7 @@ class _Printer:
     def __init__(self, as_json: bool) -> None:
         self.finished = ""
         self._as_json = as_json
+        self._model = ""
         self._result: dict[str, object] = {"session": "", "text": "", "thought": ""}
         self._chatty = sys.stderr.isatty()
 
@@ -152,10 +177,13 @@ class _Printer:
         match event:
             case p.Loading():
                 self._narrate(f"\r\x1b[K{progress_line(event)}", progress=True)
-            case p.Ready():
+            case p.Ready(model=model):
+                self._model = model
                 self._narrate("\r\x1b[K", progress=True)
-            case p.Opened(session=session) if session:
+            case p.Opened(session=session, model=model) if session:
                 self._result["session"] = session
+                if model != self._model:
+                    self._narrate(f"chatkv: this session was held with {model}; {self._model} goes on\n")
             case p.Delta(text=text):
                 self._result["text"] = str(self._result["text"]) + text
                 if not self._as_json:
@@ -166,6 +194,8 @@ class _Printer:
             case p.Turn():
                 self.finished = event.finish
                 self._result |= asdict(event)
+            case p.Saving(ok=False, reason=reason):
+                self._narrate(f"chatkv: not saved for now: {reason}\n")
             case p.Notice(text=text):
                 self._narrate(f"chatkv: {text}\n")
             case p.PrefixBreak(position=position, tokens=tokens, reason=reason):

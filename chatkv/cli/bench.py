@@ -176,6 +176,24 @@ def swap(settings: Settings, tokens: int, runs: int, as_json: bool) -> None:
         print(json.dumps(row) if as_json else "  ".join(f"{k}={v}" for k, v in row.items()), flush=True)
 
 
+@command.command()
+@click.option(
+    "--tokens", default=4000, show_default=True, type=click.IntRange(min=300), help="Length of the KV."
+)
+@click.option(
+    "--runs", default=3, show_default=True, type=click.IntRange(min=1), help="Process starts of each kind."
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a part; the last one holds ratios.")
+@click.pass_obj
+def resume(settings: Settings, tokens: int, runs: int, as_json: bool) -> None:
+    """Hold a conversation, leave it, come back: what reading its KV from disk costs, and what it saves."""
+    from chatkv.bench.resume import run_resume
+
+    for row in run_resume(settings.config(), settings.paths(), tokens=tokens, runs=runs):
+        shown = row if as_json else {name: value for name, value in row.items() if name != "answer"}
+        print(json.dumps(row) if as_json else "  ".join(f"{k}={v}" for k, v in shown.items()), flush=True)
+
+
 def _policy_row(row: dict[str, Any]) -> str:
     if "policy" not in row:
         return json.dumps(row)

@@ -15,7 +15,7 @@ from chatkv.errors import ChatkvError, ConfigError, UsageError
 class _Group(click.Group):
     """Turns every `ChatkvError` into one clear line and its exit code, and loads commands when they are needed."""
 
-    _rooms = ("ask", "bench", "config", "doctor", "models", "sessions", "stdio")
+    _rooms = ("ask", "bench", "cache", "config", "doctor", "models", "sessions", "stdio")
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self._rooms)
@@ -88,7 +88,14 @@ def _start(settings: Settings, resume: str | None) -> None:
     if not sys.stdin.isatty():
         from chatkv.cli.ask import ask_once
 
-        ask_once(config, paths, [], session=resume, as_json=False)
+        ask_once(
+            config,
+            paths,
+            [],
+            session=resume,
+            as_json=False,
+            own_model="model" not in settings.overrides,
+        )
         return
     if not sys.stdout.isatty():
         raise UsageError(

@@ -73,12 +73,14 @@ def test_a_send_stopped_before_its_first_token_is_taken_back(stdio: Start) -> No
 def test_kill_9_in_mid_answer_keeps_question_and_partial_answer(stdio: Start, run: Run) -> None:
     chat = stdio()
     chat.send("send", text="tell me all", max_new_tokens=1800)
-    started, text = None, ""
+    n_deltas, text = 0, ""
     for event in chat.events():
         if event["type"] == "delta":
-            started = started or time.monotonic()
+            n_deltas += 1
             text += event["text"]
-            if time.monotonic() - started > 1.2:
+            if n_deltas in (20, 200):  # the pipe fills, and the worker waits: it saves when it goes on
+                time.sleep(0.7)
+            if n_deltas == 260:
                 break
     chat.process.send_signal(signal.SIGKILL)
     chat.process.wait()
@@ -87,7 +89,9 @@ def test_kill_9_in_mid_answer_keeps_question_and_partial_answer(stdio: Start, ru
     assert question["text"] == "tell me all"
     assert partial["status"] == "streaming"
     assert partial["text"]
-    assert text.startswith(partial["text"].rstrip("�"))
+    # What was not read yet may be stored, what was read a moment ago may not be.
+    shorter, longer = sorted((text, partial["text"].rstrip("\ufffd")), key=len)
+    assert longer.startswith(shorter)
 
     other = stdio()
     other.send("open", session="last")
@@ -106,8 +110,11 @@ def test_one_session_has_one_writer(stdio: Start) -> None:
     first.until("turn")
     second = stdio()
     second.send("open", session="last")
+    assert second.until("opened")[-1]["writer"] == first.process.pid
+    second.send("send", text="no, mine")
     error = second.until("error")[-1]
     assert str(first.process.pid) in error["message"]
+    assert error["text"] == "no, mine"
 
 
 def test_the_worker_leaves_when_its_reader_is_gone(stdio: Start) -> None:

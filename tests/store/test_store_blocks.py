@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
-import multiprocessing
 import os
 import random
-import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import blocks_writer
 import pytest
+from blocks_writer import keep, name_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chatkv.errors import DamagedBlockError, StoreError
 from chatkv.store import BlockRecord, Store
-
-FORKED = multiprocessing.get_context("spawn")
-
-
-def name_of(n: int) -> str:
-    return hashlib.sha256(str(n).encode()).hexdigest()
 
 
 class Clock:
@@ -40,13 +35,6 @@ class Clock:
 def store(tmp_path: Path) -> Iterator[Store]:
     with Store.open(tmp_path / "a.db", clock=Clock()) as opened:
         yield opened
-
-
-def keep(store: Store, n: int, parent: int | None = None, *, session: str, size: int = 100) -> bool:
-    root = "0" * 64
-    return store.put_block(
-        name_of(n), root if parent is None else name_of(parent), "model", [n, 7], bytes(size), session
-    )
 
 
 def kept(store: Store) -> list[int]:
@@ -169,19 +157,6 @@ def test_a_disk_that_refuses_leaves_nothing_behind(store: Store) -> None:
     assert keep(store, 1, session=session)
 
 
-def write_for_ever(file: Path, session: str, seed: int) -> None:
-    """What a process does that is killed: writes, uses, forgets and evicts blocks."""
-    rng = random.Random(seed)
-    with Store.open(file) as store:
-        while True:
-            n = rng.randrange(40)
-            keep(store, n, None if n == 0 else n // 2, session=session, size=rng.choice([10, 200_000]))
-            if rng.random() < 0.2:
-                store.forget_blocks([name_of(rng.randrange(40))])
-            if rng.random() < 0.1:
-                store.evict_blocks(1_000_000)
-
-
 @pytest.mark.slow
 def test_killed_at_any_moment_every_row_has_its_file(tmp_path: Path) -> None:
     file = tmp_path / "a.db"
@@ -189,22 +164,17 @@ def test_killed_at_any_moment_every_row_has_its_file(tmp_path: Path) -> None:
         session = store.create_session("m").id
     rng = random.Random(5)
     for n_kill in range(int(os.environ.get("CHATKV_TEST_KILLS", "6"))):
-        writers = [
-            FORKED.Process(target=write_for_ever, args=(file, session, 2 * n_kill + k), daemon=True)
-            for k in range(2)
-        ]
-        for writer in writers:
-            writer.start()
+        argv = [sys.executable, blocks_writer.__file__, str(file), session]
+        writers = [subprocess.Popen([*argv, str(2 * n_kill + k)]) for k in range(2)]
         with Store.open(file) as store:
             n_blocks = store.block_totals()
-            while store.block_totals() == n_blocks and all(writer.is_alive() for writer in writers):
+            while store.block_totals() == n_blocks and all(writer.poll() is None for writer in writers):
                 time.sleep(0.01)
         time.sleep(rng.uniform(0, 0.2))
         for writer in writers:
-            assert writer.is_alive()
-            assert writer.pid is not None
-            os.kill(writer.pid, signal.SIGKILL)
-            writer.join()
+            assert writer.poll() is None
+            writer.kill()
+            writer.wait()
         with Store.open(file) as store:
             assert store._connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
             for block in store.all_blocks():

@@ -7,41 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from kept import a_talk, held, leave, restored
 from talk import Talk
-from tiny import reference_model, tiny_loaded
 
 from chatkv.kv.blocks import BLOCK_TOKENS, block_name, full_names
-from chatkv.protocol import Restored
-from chatkv.session.finding import Finder
 from chatkv.store import BlockRecord
 
-LONG = "the quick brown fox jumps over the lazy dog and " * 6
-
-
-@pytest.fixture(autouse=True)
-def reading_is_faster(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Models this small compute faster than a busy disk reads."""
-    monkeypatch.setattr(Finder, "is_faster", lambda *_: True)
-
-
-def a_talk(kind: str, file: Path) -> Talk:
-    return Talk(tiny_loaded(kind), file, reference=reference_model(kind), chunk=64)
-
-
-def held(talk: Talk, n_turns: int = 3) -> None:
-    """A conversation of some blocks and a tail, left as a person leaves it."""
-    for n in range(n_turns):
-        talk.say(f"{n} {LONG}")
-        talk.idle()
-    leave(talk)
-
-
-def leave(talk: Talk) -> None:
-    talk.do(talk.session.upkeep.put_away())
-
-
-def restored(talk: Talk, stage: str = "done") -> list[Restored]:
-    return [event for event in talk.events if isinstance(event, Restored) and event.stage == stage]
+pytestmark = pytest.mark.usefixtures("reading_is_faster")
 
 
 Harm = Callable[[Talk, BlockRecord, Path], None]

@@ -17,7 +17,6 @@ from tiny import reference_model, tiny_loaded
 
 from chatkv.protocol import Restored
 from chatkv.session import Session
-from chatkv.session.finding import Finder
 from chatkv.store import Store
 
 N_HARMS = int(os.environ.get("CHATKV_TEST_HARMS", "24"))
@@ -25,6 +24,8 @@ KINDS = ("llama", "gemma3", "hybrid")
 LONG = "the quick brown fox jumps over the lazy dog and " * 6
 
 Harm = Callable[[random.Random, Store], None]
+
+pytestmark = pytest.mark.usefixtures("reading_is_faster")
 
 
 @pytest.fixture(scope="module")
@@ -40,11 +41,6 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         talk.do(talk.session.upkeep.put_away())
         talk.store.close()
     return folders
-
-
-@pytest.fixture(autouse=True)
-def reading_is_faster(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Finder, "is_faster", lambda *_: True)
 
 
 def a_file(rng: random.Random, store: Store) -> Path:

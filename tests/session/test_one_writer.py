@@ -6,16 +6,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import psutil
 import pytest
 from hosting import Chat, finishes
-from tiny import save_tiny
 
-from chatkv import answer, host, models
-from chatkv.config import LoadConfig
-from chatkv.engine.loader import LoadedModel, load_model
 from chatkv.errors import StoreError
 from chatkv.protocol import (
     Command,
@@ -38,32 +33,9 @@ from chatkv.protocol import (
     Switch,
     Unpin,
 )
-from chatkv.store import Store, steady
+from chatkv.store import Store
 
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> LoadedModel:
-    folder: Path = save_tiny("llama", tmp_path_factory.mktemp("models") / "tiny-llama", endless=True)
-    return load_model(
-        models.locate_model(str(folder), folder), LoadConfig(dtype="float32", threads=1), lambda _: None
-    )
-
-
-@pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch, model: LoadedModel) -> None:
-    monkeypatch.setattr(models, "locate_model", lambda *_, **__: None)  # it is loaded once for all tests
-    monkeypatch.setattr(host, "load_model", lambda *_: model)
-    monkeypatch.setattr(steady, "_PATIENCE_MS", 20)
-    monkeypatch.setattr(steady, "_IMPATIENCE_MS", 20)
-    monkeypatch.setattr(steady, "RETRY_S", 3600.0)  # tests say when time has passed
-    monkeypatch.setattr(answer, "FLUSH_EVERY_S", 0.0)
-
-
-@pytest.fixture
-def chat(tmp_path: Path) -> Iterator[Chat]:
-    chat = Chat(tmp_path / "home")
-    yield chat
-    chat.host.close()
+pytestmark = pytest.mark.usefixtures("impatient")
 
 
 @contextmanager

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 import troubles
 from hosting import Chat, finishes
-from tiny import save_tiny
 
-from chatkv import answer, host, models
-from chatkv.config import LoadConfig
-from chatkv.engine.loader import LoadedModel, load_model
 from chatkv.protocol import (
     Edit,
     Keep,
@@ -27,34 +22,12 @@ from chatkv.protocol import (
     Send,
     Turn,
 )
-from chatkv.store import Store, steady
+from chatkv.store import Store
 
 TROUBLES = [trouble for trouble in troubles.ALL if trouble is not troubles.emptied]
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> LoadedModel:
-    folder: Path = save_tiny("llama", tmp_path_factory.mktemp("models") / "tiny-llama", endless=True)
-    return load_model(
-        models.locate_model(str(folder), folder), LoadConfig(dtype="float32", threads=1), lambda _: None
-    )
-
-
-@pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch, model: LoadedModel) -> None:
-    monkeypatch.setattr(models, "locate_model", lambda *_, **__: None)  # it is loaded once for all tests
-    monkeypatch.setattr(host, "load_model", lambda *_: model)
-    monkeypatch.setattr(steady, "_PATIENCE_MS", 20)
-    monkeypatch.setattr(steady, "_IMPATIENCE_MS", 20)
-    monkeypatch.setattr(steady, "RETRY_S", 3600.0)  # tests say when time has passed
-    monkeypatch.setattr(answer, "FLUSH_EVERY_S", 0.0)
-
-
-@pytest.fixture
-def chat(tmp_path: Path) -> Iterator[Chat]:
-    chat = Chat(tmp_path / "home")
-    yield chat
-    chat.host.close()
+pytestmark = pytest.mark.usefixtures("impatient")
 
 
 @pytest.mark.parametrize(

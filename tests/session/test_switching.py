@@ -14,9 +14,10 @@ from chatkv.config import Config, LoadConfig, MemoryConfig, PrefillConfig, Sampl
 from chatkv.host import Host
 from chatkv.paths import locate
 from chatkv.protocol import Command, Event, Kv, New, Open, Restored, Send, Set, Turn
-from chatkv.session.finding import Finder
 
 LONG = "the quick brown fox jumps over the lazy dog and " * 6
+
+pytestmark = pytest.mark.usefixtures("reading_is_faster")
 
 
 class Desk:
@@ -70,11 +71,6 @@ class Desk:
         record = self.host.session.record
         assert record is not None
         return record.id
-
-
-@pytest.fixture(autouse=True)
-def reading_is_faster(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Finder, "is_faster", lambda *_: True)
 
 
 def restored(events: list[Event]) -> int:

@@ -1,0 +1,1 @@
+"""Tests of chatkv.session, on tiny models and on the starter model."""

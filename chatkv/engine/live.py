@@ -140,10 +140,14 @@ class LiveKv:
         self.cache.reserve(n_tokens)
 
     def park(self, name: str) -> None:
-        """Keep the live KV warm under `name` while the budget has room; go on with an empty one."""
+        """Keep the live KV warm under `name` while budget and memory have room; go on with an empty one."""
         if len(self.ledger):
-            self.cache.shrink(len(self.ledger))
-            self.parking.put(name, Parked(self.ledger, self.cache))
+            try:
+                self.cache.shrink(len(self.ledger))
+                self.parking.put(name, Parked(self.ledger, self.cache))
+            except BaseException as error:
+                if not devices.is_out_of_memory(error):
+                    raise
         self._go_on_with(Parked(Ledger(), LiveCache(self.loaded.model.config)))
 
     def unpark(self, name: str) -> bool:
@@ -154,15 +158,17 @@ class LiveKv:
         return parked is not None
 
     def begin_like(self, ids: Sequence[int]) -> int:
-        """Copy into the empty KV what a parked one shares with `ids`; how many tokens that is."""
+        """Copy into the empty KV what a parked one shares with `ids`, if memory allows; how many tokens that is."""
         like, n_same = self.parking.most_alike(ids)
         if like is None or len(self.ledger) or not self.cache.can_move:
             return 0
         self.make_way(n_same)
         try:
             self.cache.begin_like(like.cache, n_same)
-        except BaseException:
+        except BaseException as error:
             self._realign()
+            if devices.is_out_of_memory(error):
+                return 0  # it is read from disk or computed instead
             raise
         self.ledger.restore(ids[:n_same])
         return n_same

@@ -7,11 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 from talk import assert_greedy
 from tiny import reference_model, save_tiny
 
 from chatkv.config import Config, LoadConfig, MemoryConfig, PrefillConfig, SamplingConfig, StoreConfig
 from chatkv.host import Host
+from chatkv.kv.cache import LiveCache
 from chatkv.paths import locate
 from chatkv.protocol import Command, Event, Kv, New, Open, Restored, Send, Set, Turn
 
@@ -145,3 +147,37 @@ def test_without_disk_a_dropped_session_is_computed_again(tmp_path: Path) -> Non
     desk.idle()
     assert desk.say("and now?").prefilled < 40
     assert not (desk.host.store.block_folder).exists()
+
+
+def out_of_memory(*_: object) -> None:
+    raise torch.OutOfMemoryError("no room")
+
+
+def test_no_memory_to_copy_from_a_warm_session_only_costs_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = Desk(tmp_path, kv="0")
+    system = "be kind and brief " * 9
+    desk.do(New(system))
+    desk.say("first")
+    desk.idle()
+    desk.do(New(system))
+    monkeypatch.setattr(LiveCache, "begin_like", out_of_memory)
+    assert desk.say("second").reused == 0
+    assert desk.host.runtime.engine.in_step()
+
+
+def test_no_memory_to_keep_a_session_warm_only_costs_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = Desk(tmp_path)
+    desk.say("first " + LONG)
+    desk.idle()
+    first = desk.session_id
+    monkeypatch.setattr(desk.host.runtime.engine.cache, "shrink", out_of_memory)
+    desk.do(New())
+    assert len(desk.host.runtime.engine.parking) == 0
+    desk.say("second")
+    desk.do(Open(first))
+    assert desk.host.runtime.engine.in_step()
+    desk.say("and now?")

@@ -9,7 +9,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -20,7 +20,7 @@ from chatkv.paths import private_folder
 from chatkv.store.failures import explained
 from chatkv.store.values import encode
 
-VERSION = 3
+VERSION = 4
 """Number of migrations in `schema`: `user_version` of a current file."""
 
 APPLICATION_ID = 0x63686B76  # "chkv" in the file's header: tells our file from another program's
@@ -69,8 +69,10 @@ def connect(file: Path, *, read_only: bool, tell: Callable[[str], None]) -> sqli
         if read_only:
             return _opened_to_read(file)
         private_folder(file.parent)
-        # SQLite gives -wal and -shm the mode of the database itself.
-        os.close(os.open(file, os.O_RDONLY | os.O_CREAT, 0o600))
+        # SQLite gives -wal and -shm the mode of the database itself. A file that is there is not opened: to close
+        # any handle of it gives up the locks of every connection that this process has.
+        with suppress(FileExistsError):
+            os.close(os.open(file, os.O_RDONLY | os.O_CREAT | os.O_EXCL, 0o600))
         return _prepared(f"{_uri(file)}?mode=rw", partial(_make_current, file, tell))
 
 

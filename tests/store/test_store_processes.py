@@ -177,3 +177,19 @@ def test_a_recycled_pid_or_an_unreadable_owner_does_not_count(file: Path, stale:
         assert store.holder(session_id) is None
         store.claim(session_id, this_process())
         assert store.holder(session_id) == this_process()
+
+
+def test_a_process_that_opens_the_file_twice_keeps_its_locks(tmp_path: Path) -> None:
+    file = tmp_path / "chatkv.db"
+    visitor = f"{PREAMBLE}\nsay(store.create_session('m', sys.argv[2]).id)\nstore.close()\n"
+
+    def visit(title: str) -> str:
+        command = [sys.executable, "-c", visitor, str(file), title]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    with Store.open(file) as one, Store.open(file) as other:
+        # A visitor that leaves thinks it is the last one here if our locks are gone, and takes the log with it.
+        here = {visit("first"), one.create_session("m", "mine").id, visit("second")}
+        assert {session.id for session in other.list_sessions()} == here
+    with Store.open(file) as store:
+        assert {session.id for session in store.list_sessions()} == here

@@ -19,22 +19,31 @@ N_MESSAGES = 6
 
 _TURN = (1, "s1", 1, 1, 2, "stop", 10, 20, 0, 30, 0, 0.5, 0.01, 2.0, 100, 200, 300, 60, "m", 6.0)
 
+_BLOCKS: Rows = {
+    "blocks": [("a" * 64, "root", "f", encode((1, 2)), 2, "digest", 6.0, 6.0)],
+    "block_users": [("s1", "a" * 64)],
+    "kv_rates": [("f", 500.0, 1e9)],
+    "kv_verdicts": [("f", "m", 1, 0.01, 0.99, 512)],
+}
+
+
+_TEXTS = [
+    "naïve 日本語",
+    "the kvcaches answer",
+    "edited 👍🏽",
+    "cut\\0here",
+    "half an",
+    "表 and utils.py",
+]
+
 
 def rows_of(version: int, n_copies: int = 1) -> Rows:
     """What `past` puts into each table. `n_copies`: how often the six messages come, each time under a longer path."""
-    later = version >= 2
+    later, blocks = version >= 2, version >= 3
     messages: list[tuple[Any, ...]] = []
     for copy in range(n_copies):
         first = copy * N_MESSAGES + 1
-        texts = [
-            "naïve 日本語",
-            "the kvcaches answer",
-            "edited 👍🏽",
-            "cut\\0here",
-            "half an",
-            "表 and utils.py",
-        ]
-        for number, text in enumerate(texts):
+        for number, text in enumerate(_TEXTS):
             user = number % 2 == 0
             text = text.replace("\\0", "\0")
             messages.append(
@@ -54,10 +63,11 @@ def rows_of(version: int, n_copies: int = 1) -> Rows:
                     *(["recalled words" if user else ""] if later else []),
                 )
             )
+    origin, spec = [None] if later else [], ["./m"] if blocks else []
     rows: Rows = {
         "sessions": [
-            ("s1", "old title", "m", "be kind", n_copies * N_MESSAGES, 5.0, 6.0, *([None] if later else [])),
-            ("s2", "empty one", "m", None, None, 7.0, 8.0, *(["s1"] if later else [])),
+            ("s1", "old title", "m", "be kind", n_copies * N_MESSAGES, 5.0, 6.0, *origin, *spec),
+            ("s2", "empty one", "m", None, None, 7.0, 8.0, *(["s1"] if later else []), *spec),
         ],
         "messages": messages,
         "turns": [_TURN],
@@ -74,11 +84,11 @@ def rows_of(version: int, n_copies: int = 1) -> Rows:
             "documents": [(1, "s1", "doc", "one two", 6.0)],
             "passages": [(1, 1, "s1", "one"), (2, 1, "s1", "two")],
         }
-    return rows
+    return rows | _BLOCKS if blocks else rows
 
 
 def past(file: Path, version: int, n_copies: int = 1) -> Rows:
-    """Write `file` as schema `version` (1 or 2) had it, mode 0600, in WAL mode; what it holds."""
+    """Write `file` as schema `version` (1 to 3) had it, mode 0600, in WAL mode; what it holds."""
     os.close(os.open(file, os.O_CREAT, 0o600))
     db = sqlite_utils.Database(file)
     schema.migrations.apply(db, stop_before=f"v{version + 1}")
@@ -87,7 +97,9 @@ def past(file: Path, version: int, n_copies: int = 1) -> Rows:
         for table, values in rows.items():
             marks = ", ".join("?" * len(values[0]))
             db.conn.executemany(f"INSERT INTO {table} VALUES ({marks})", values)
-        for row in rows["messages"]:
+        if version >= 3:
+            db.execute("INSERT INTO search_queue (low, high) VALUES (1, ?)", (len(rows["messages"]),))
+        for row in rows["messages"] if version < 3 else ():
             if row[8] != "streaming":
                 db.execute("INSERT INTO message_search (rowid, text) VALUES (?, ?)", (row[0], row[4]))
         db.execute(f"PRAGMA application_id = {database.APPLICATION_ID}")
@@ -103,7 +115,7 @@ def content(file: Path) -> tuple[int, Rows]:
     try:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         tables = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        wanted = [table for table in rows_of(2) if table in tables]
+        wanted = [table for table in rows_of(3) if table in tables]
         return version, {table: connection.execute(f"SELECT * FROM {table}").fetchall() for table in wanted}
     finally:
         connection.close()

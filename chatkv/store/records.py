@@ -140,6 +140,26 @@ class EventRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class DraftRecord:
+    """What is written in a session and not sent."""
+
+    text: str
+    """As it would be sent."""
+    labels: tuple[tuple[int, int, str], ...]
+    """Stretches of `text` that stand in the composer as a label: start, length, label; ascending."""
+    updated_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class AskedRecord:
+    """A message that the person sent."""
+
+    message_id: int
+    session_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class SearchHit:
     """A message, or a session's title, that matches a search; best first in its list."""
 

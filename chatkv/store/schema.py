@@ -35,6 +35,13 @@ def v3(db: Database) -> None:
         db.execute(statement)
 
 
+@migrations()
+def v4(db: Database) -> None:
+    """What is written and not sent, kept per session."""
+    for statement in _V4:
+        db.execute(statement)
+
+
 # AUTOINCREMENT: an id is never given out twice, so a stale id cannot reach someone else's message.
 # The key (session_id, id) lets a message point only at a parent of its own session; it counts messages, too.
 _V1 = (
@@ -197,4 +204,16 @@ _V3 = (
     # Spans of ids whose messages are not in the index yet. They never overlap.
     "CREATE TABLE search_queue (low INTEGER PRIMARY KEY, high INTEGER NOT NULL)",
     "INSERT INTO search_queue (low, high) SELECT min(id), max(id) FROM messages HAVING count(*) > 0",
+)
+
+# Without a session: what is written in one that is not stored yet. `labels` (JSON: start, length, label) says which
+# stretches of `text` stand in the composer as a label.
+_V4 = (
+    """CREATE TABLE drafts (
+        session_id TEXT REFERENCES sessions (id),
+        text TEXT NOT NULL,
+        labels TEXT NOT NULL,
+        updated_at REAL NOT NULL
+    )""",
+    "CREATE UNIQUE INDEX drafts_by_session ON drafts (coalesce(session_id, ''))",
 )

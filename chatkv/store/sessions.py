@@ -111,7 +111,8 @@ class Sessions(Blocks):
             require_session(connection, session_id)
             clear_session(connection, session_id)
             blocks = release_blocks(connection, session_id)
-            connection.execute("DELETE FROM claims WHERE session_id = ?", (session_id,))
+            for table in ("claims", "drafts"):
+                connection.execute(f"DELETE FROM {table} WHERE session_id = ?", (session_id,))
             connection.execute(
                 "UPDATE sessions SET carried_from = NULL WHERE carried_from = ?", (session_id,)
             )

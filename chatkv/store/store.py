@@ -12,6 +12,7 @@ from typing import Self
 from chatkv.store import indexing, search
 from chatkv.store.claims import Claims
 from chatkv.store.database import connect, immediate
+from chatkv.store.drafts import Drafts
 from chatkv.store.history import History
 from chatkv.store.memory import Memory
 from chatkv.store.messages import Messages
@@ -24,7 +25,7 @@ _MANY = range(900, 10_000)
 _FEW = 100
 
 
-class Store(Sessions, Claims, Messages, Tree, History, Memory, Wholes):
+class Store(Sessions, Claims, Messages, Tree, History, Drafts, Memory, Wholes):
     """Sessions, their message trees, turns, events and memory in one SQLite file.
 
     Used from one thread at a time. Any number of processes may have the file open; each change is one

@@ -39,7 +39,7 @@ def child(code: str, *arguments: object) -> subprocess.Popen[str]:
     )
 
 
-@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("version", [1, 2, 3])
 def test_an_upgrade_keeps_every_row_and_gains_what_is_new(file: Path, version: int) -> None:
     old = past(file, version)
     with Store.open(file) as store:
@@ -67,7 +67,7 @@ def test_an_upgrade_keeps_every_row_and_gains_what_is_new(file: Path, version: i
     assert b"kvcaches" not in file.read_bytes()
 
 
-@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("version", [1, 2, 3])
 def test_every_table_of_old_has_the_same_rows_after_an_upgrade(file: Path, version: int) -> None:
     old = past(file, version)
     Store.open(file).close()

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 
 from chatkv import models
-from chatkv.config import Config, changed
+from chatkv.config import LIVE_SETTINGS, Config, changed
 from chatkv.engine.loader import LoadedModel, load_model
-from chatkv.errors import ChatkvError, StoreError, UsageError
+from chatkv.errors import ChatkvError, UsageError
 from chatkv.paths import Paths
 from chatkv.protocol import (
     Command,
     Compaction,
+    Count,
+    Counted,
+    Draft,
     Error,
     Event,
     Loading,
@@ -25,6 +28,7 @@ from chatkv.protocol import (
     Open,
     PrefixBreak,
     Ready,
+    Send,
     Set,
     Stats,
     type_name,
@@ -32,12 +36,8 @@ from chatkv.protocol import (
 from chatkv.runtime import Runtime, build_runtime
 from chatkv.session import Session, carry_out
 from chatkv.session.custody import Custody
+from chatkv.session.spare_time import SpareTime
 from chatkv.store import SteadyStore, this_process
-
-_LIVE_SETTINGS = ("sampling.", "chat.thinking", "chat.system", "memory.", "store.kv")
-_INDEXED_FROM = 200
-"""Messages that may wait to be indexed: a search looks through so few by itself."""
-_INDEXED_AT_ONCE = 50
 
 
 class Host:
@@ -52,7 +52,9 @@ class Host:
         self._loaded: LoadedModel | None = None
         self._runtime: Runtime | None = None
         self._session: Session | None = None
-        self._may_index = True
+        self._spare_time = SpareTime(self.store)
+        self._draft = ""
+        self._is_busy = False
 
     def load(self) -> None:
         """Fetch and load the model, with progress. Raises `ModelError` or `ConfigError`."""
@@ -96,13 +98,38 @@ class Host:
     def session(self) -> Session:
         """The open session; a new one if none was opened."""
         if self._session is None:
-            self._session = Session(self.runtime, self.store, system=self.config.chat.system)
+            return self._begin(Session(self.runtime, self.store, system=self.config.chat.system))
         return self._session
 
     def handle(self, command: Command, cancelled: Callable[[], bool], received_at: float) -> None:
         """Carry out one command. Raises `ChatkvError`; the conversation stands and the next command works."""
+        self._is_busy = True
+        try:
+            self._interrupt(command)
+            self._handle(command, cancelled, received_at)
+        finally:
+            self._is_busy = False
+
+    def attend(self, aside: Draft | Count) -> None:
+        """Answer what does not wait in line, between two commands or in the middle of one. Interrupts nothing."""
+        if isinstance(aside, Count):
+            self._emit(Counted(aside.key, self.runtime.codec.count(aside.text)))
+            return
+        self._draft = aside.text
+        self.session.drafting.write(aside.text)
+        self._emit(self.session.drafting.drafted(busy=self._is_busy))
+
+    def _interrupt(self, command: Command) -> None:
+        """Idle work gives way. What was read of a draft stays if a message comes, which may be just that."""
+        self._say_at_once(self._spare_time.interrupted())
+        if isinstance(command, Send) and command.text == self._draft:
+            self._draft = ""
         if self._session is not None:
             self._session.upkeep.interrupt()
+            if not isinstance(command, Send | Stats):
+                self._session.drafting.cut()
+
+    def _handle(self, command: Command, cancelled: Callable[[], bool], received_at: float) -> None:
         self.mend()
         if self.custody.must_take_over(command, self._session_id):
             self._enter(str(self._session_id))
@@ -134,13 +161,11 @@ class Host:
         """Whether `idle_step` would do something."""
         if self._runtime is None or self.custody.writer:
             return False
-        return self.session.upkeep.has_work or self._has_to_index()
+        return self._spare_time.has_work(self.session)
 
     def wakes_in_s(self) -> float | None:
         """Seconds until there is something to do although nothing is asked; None: there will not be."""
-        due = self._session.upkeep.due_in_s() if self._session else None
-        times = [time for time in (due, self.store.retry_in_s()) if time is not None]
-        return min(times, default=None)
+        return self._spare_time.wakes_in_s(self._session)
 
     def mend(self) -> None:
         """Say whether saving works; where it does not, try again if it is time. Between turns only."""
@@ -154,22 +179,16 @@ class Host:
     def idle_step(self) -> None:
         """A moment of work that makes the next turn, or the next search, cheaper."""
         try:
-            if not self.session.upkeep.has_work:
-                self._may_index = False  # until it has worked
-                self.store.index_some(_INDEXED_AT_ONCE)
-                self._may_index = True
-                return
-            for event in self.session.upkeep.step():
+            for event in self._spare_time.step(self.session):
                 self._tell(event)
         except ChatkvError as error:
             self.session.upkeep.rest()
             self._emit(Notice(f"Idle work was given up: {error.message}", "warning"))
+            self._say_at_once(self._spare_time.interrupted())
 
-    def _has_to_index(self) -> bool:
-        try:
-            return self._may_index and not self.store.trouble and self.store.n_waiting() >= _INDEXED_FROM
-        except StoreError:  # whatever it is, the next message will tell
-            return False
+    def _say_at_once(self, events: Iterable[Event]) -> None:
+        for event in events:
+            self._emit(event)
 
     def _tell(self, event: Event) -> None:
         self._emit(event)
@@ -203,8 +222,8 @@ class Host:
             chosen = origin.carried(chosen)
         self._leave()
         carried_from = origin.record.id if carry and origin and origin.record else None
-        self._session = Session(self.runtime, self.store, system=chosen, carried_from=carried_from)
-        self._emit(self._session.opened())
+        session = self._begin(Session(self.runtime, self.store, system=chosen, carried_from=carried_from))
+        self._emit(session.opened())
 
     def _open(self, wanted: str) -> None:
         record = self.store.resolve(wanted)
@@ -214,15 +233,23 @@ class Host:
     def _enter(self, session_id: str) -> None:
         """Read a session from the store and go on with it, as its writer if no other process is."""
         self.custody.take(session_id)
+        if self._session is not None:
+            self._session.drafting.cut()
         self.runtime.engine.unpark(session_id)
         n_partial = 0 if self.custody.writer else self.store.recover(session_id)
-        session = self._session = Session(self.runtime, self.store, record=self.store.session(session_id))
+        session = self._begin(Session(self.runtime, self.store, record=self.store.session(session_id)))
         self._emit(dataclasses.replace(session.opened(), writer=self.custody.writer))
         self._emit(session.context.marks())
         if n_partial:
             self._emit(
                 Notice("The last answer was cut when its process ended. `continue` extends it.", "warning")
             )
+
+    def _begin(self, session: Session) -> Session:
+        """Go on with `session`; what is being written is its draft now."""
+        self._session = session
+        session.drafting.write(self._draft)
+        return session
 
     @property
     def _session_id(self) -> str | None:
@@ -246,7 +273,7 @@ class Host:
 
     def _set(self, key: str, value: str | int | float | bool) -> None:
         self.config = changed(self.config, key, value)
-        if not key.startswith(_LIVE_SETTINGS):
+        if not key.startswith(LIVE_SETTINGS):
             raise UsageError(
                 f"`{key}` takes effect when the model is loaded.", f"Restart with --set {key}=…."
             )

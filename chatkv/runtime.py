@@ -75,6 +75,8 @@ class Runtime:
     """How much KV may be kept on disk: a size, a share, `auto` or `0`."""
     kv_int8: bool
     """Whether it is kept in int8 where that does no harm."""
+    drafts: bool
+    """Whether a message is read while it is being written."""
     meaning: Callable[[], Meaning | None]
     """What words mean to the model; worked out when it is first asked for."""
     standing: Standing
@@ -156,6 +158,7 @@ def build_runtime(loaded: LoadedModel, config: Config, previous: Runtime | None 
         spec=lasting(config.model),
         kv_on_disk=config.store.kv,
         kv_int8=config.store.kv_int8,
+        drafts=config.prefill.draft,
         meaning=previous.meaning if previous else functools.cache(lambda: _meaning(loaded, codec)),
         standing=previous.standing if previous else Standing(),
     )

@@ -1,6 +1,7 @@
 """The process that owns the model: commands in as JSON lines, events out as JSON lines, until the input ends.
 
-A reader thread takes commands as they come, so that `stop` reaches a running answer; all else waits in line.
+A reader thread takes commands as they come, so that `stop` reaches a running answer, and `draft` and `count` are
+answered beside it; all else waits in line.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from chatkv.protocol import (
     Close,
     Closed,
     Command,
+    Count,
+    Draft,
     Edit,
     Error,
     Event,
@@ -39,18 +42,22 @@ if TYPE_CHECKING:
 
 
 Emit = Callable[[Event], None]
+Item = tuple[Command | ChatkvError, float]
 
 
 class Inbox:
     """Commands in order of arrival, with the time they came in. Safe from threads and signal handlers."""
 
     def __init__(self) -> None:
-        self._queue: queue.SimpleQueue[tuple[Command | ChatkvError, float]] = queue.SimpleQueue()
+        # None is no command: it wakes whoever waits, for what lies aside.
+        self._queue: queue.SimpleQueue[Item | None] = queue.SimpleQueue()
         # Reentrant: a signal handler may run `put` in the thread that is inside `next` with the lock held.
         self._lock = threading.RLock()
         self._n_arrived = self._n_taken = 0
         self._running = self._stopped = 0
-        self._held: tuple[Command | ChatkvError, float] | None = None
+        self._held: Item | None = None
+        self._counts: dict[str, Count] = {}
+        self._draft: Draft | None = None
         self.closing = False
 
     def read(self, lines: Iterable[str], *, stop_at_end: bool) -> None:
@@ -69,7 +76,13 @@ class Inbox:
                 self._line_up(Close())
 
     def put(self, command: Command) -> None:
-        """Line up `command`. `Stop` acts at once, on what runs or else runs next; `Close` stops all."""
+        """Line up `command`. `Stop` acts at once, on what runs or else runs next; `Close` stops all.
+
+        A `Draft` or `Count` is laid aside, in place of an older one.
+        """
+        if isinstance(command, Draft | Count):
+            self._lay_aside(command)
+            return
         if isinstance(command, Stop):
             with self._lock:
                 if self._running or self._n_arrived > self._n_taken:
@@ -80,19 +93,31 @@ class Inbox:
         self._line_up(command)
 
     def is_empty(self) -> bool:
-        """Whether nothing waits."""
-        return self._held is None and self._queue.empty()
+        """Whether nothing waits in line."""
+        with self._lock:
+            return self._n_arrived == self._n_taken
 
-    def wait(self, seconds: float) -> None:
-        """Wait until something is there, at most so long."""
-        if self._held is None:
+    def wait(self, seconds: float | None) -> None:
+        """Wait until something is there, in line or aside, at most so long; None: however long it takes."""
+        if self._held is None and not self._has_aside():
             with contextlib.suppress(queue.Empty):
                 self._held = self._queue.get(timeout=seconds)
 
-    def next(self) -> tuple[Command | ChatkvError, float]:
+    def asides(self) -> list[Draft | Count]:
+        """What was laid aside since this was last asked."""
+        if not self._has_aside():
+            return []
+        with self._lock:
+            laid: list[Draft | Count] = [*self._counts.values(), *filter(None, [self._draft])]
+            self._counts, self._draft = {}, None
+        return laid
+
+    def next(self) -> Item:
         """Wait for the next one, which runs from now on; the one before it is done."""
         self.finish()
-        item, self._held = self._held or self._queue.get(), None
+        item, self._held = self._held, None
+        while item is None:
+            item = self._queue.get()
         with self._lock:
             self._running = self._n_taken + 1  # first, so that a signal in between stops this one
             self._n_taken += 1
@@ -112,6 +137,17 @@ class Inbox:
             self.put(command_from_json(line))
         except ChatkvError as error:
             self._line_up(error)
+
+    def _lay_aside(self, aside: Draft | Count) -> None:
+        with self._lock:
+            if isinstance(aside, Draft):
+                self._draft = aside
+            else:
+                self._counts[aside.key] = aside
+        self._queue.put(None)
+
+    def _has_aside(self) -> bool:
+        return self._draft is not None or bool(self._counts)
 
     def _line_up(self, item: Command | ChatkvError) -> None:
         with self._lock:
@@ -173,24 +209,36 @@ def _run(config: Config, paths: Paths, inbox: Inbox, emit: Emit) -> int:
 
 
 def _use_idle_time(host: Host, inbox: Inbox) -> None:
-    """Work ahead while nothing is asked, and wake up for what is to be done later."""
-    while inbox.is_empty() and (host.has_idle_work or host.wakes_in_s() is not None):
+    """Work ahead until something is asked, and wake up for what is to be done later."""
+    while inbox.is_empty():
+        _attend(host, inbox)
         if host.has_idle_work:
             host.idle_step()
-        elif (seconds := host.wakes_in_s()) is not None:
-            inbox.wait(seconds)
+        else:
+            inbox.wait(host.wakes_in_s())
         host.mend()
+    _attend(host, inbox)
+
+
+def _attend(host: Host, inbox: Inbox) -> None:
+    """Answer what does not wait in line."""
+    for aside in inbox.asides():
+        host.attend(aside)
 
 
 def _carry_out(
     host: Host, command: Command | ChatkvError, inbox: Inbox, received_at: float, emit: Emit
 ) -> None:
+    def cancelled() -> bool:
+        _attend(host, inbox)
+        return inbox.cancelled()
+
     name = "" if isinstance(command, ChatkvError) else type_name(type(command))
     text = command.text if isinstance(command, Send | Edit) else ""
     try:
         if isinstance(command, ChatkvError):
             raise command
-        host.handle(command, inbox.cancelled, received_at)
+        host.handle(command, cancelled, received_at)
     except ChatkvError as error:
         choices = error.choices if isinstance(error, ContextFullError) else ()
         emit(Error(error.message, error.hint, name, text, choices))

@@ -22,6 +22,7 @@ STEPS = st.lists(
         st.tuples(st.just("say"), TEXTS, LIMITS, STOPS),
         st.tuples(st.just("say"), TEXTS, LIMITS, STOPS),
         st.tuples(st.just("regenerate"), LIMITS, STOPS),
+        st.tuples(st.just("answer again"), st.integers(0, 9), LIMITS, STOPS),
         st.tuples(st.just("extend"), LIMITS, STOPS),
         st.tuples(st.just("edit"), st.integers(0, 9), TEXTS, STOPS),
         st.tuples(st.just("fork"), st.integers(0, 9)),
@@ -47,6 +48,7 @@ MEMORY_STEPS = st.lists(
         st.tuples(st.just("policy"), st.sampled_from(["summary", "window", "sinks", "attended"])),
         st.tuples(st.just("keep"), st.sampled_from(["boats " * 40, "One. Two. 1,450."])),
         st.tuples(st.just("regenerate"), LIMITS, STOPS),
+        st.tuples(st.just("answer again"), st.integers(0, 9), LIMITS, STOPS),
         st.tuples(st.just("extend"), LIMITS, STOPS),
         st.tuples(st.just("edit"), st.integers(0, 9), TEXTS, STOPS),
         st.tuples(st.just("fork"), st.integers(0, 9)),
@@ -68,6 +70,8 @@ def carry_out(talk: Talk, act: str, *details: Any) -> None:
             talk.say(text, limit, stop)
         case "regenerate", limit, stop if asked:
             talk.regenerate(limit, stop)
+        case "answer again", index, limit, stop if asked:
+            talk.regenerate(limit, stop, asked[index % len(asked)].id)
         case "extend", limit, stop if answered and path[-1].status in ("length", "stopped"):
             talk.extend(limit, stop)
         case "edit", index, text, stop if asked:

@@ -53,10 +53,15 @@ class Talk:
             )
         )
 
-    def regenerate(self, limit: int = 8, stop_after: int | None = None) -> Turn:
+    def regenerate(
+        self, limit: int = 8, stop_after: int | None = None, message_id: int | None = None
+    ) -> Turn:
         return self._turn(
             self.session.regenerate(
-                countdown(stop_after), max_new_tokens=limit, received_at=time.perf_counter()
+                countdown(stop_after),
+                max_new_tokens=limit,
+                received_at=time.perf_counter(),
+                message_id=message_id,
             )
         )
 

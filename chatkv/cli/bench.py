@@ -35,7 +35,7 @@ _POLICY_COLUMNS = (
 
 @click.group("bench")
 def command() -> None:
-    """Measure turns, recall, the policies of memory, and the swap of a compaction."""
+    """Measure turns, recall, memory, compaction, coming back, and prefill as you type."""
 
 
 @command.command()
@@ -192,6 +192,31 @@ def resume(settings: Settings, tokens: int, runs: int, as_json: bool) -> None:
     for row in run_resume(settings.config(), settings.paths(), tokens=tokens, runs=runs):
         shown = row if as_json else {name: value for name, value in row.items() if name != "answer"}
         print(json.dumps(row) if as_json else "  ".join(f"{k}={v}" for k, v in shown.items()), flush=True)
+
+
+@command.command()
+@click.option(
+    "--tokens", default=1000, show_default=True, type=click.IntRange(min=32), help="Length of the paste."
+)
+@click.option(
+    "--rest",
+    "rest_s",
+    default=3.0,
+    show_default=True,
+    type=click.FloatRange(min=0),
+    help="Seconds from paste to Enter.",
+)
+@click.option(
+    "--runs", default=3, show_default=True, type=click.IntRange(min=1), help="Rounds of each; medians."
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a round, then the totals.")
+@click.pass_obj
+def draft(settings: Settings, tokens: int, rest_s: float, runs: int, as_json: bool) -> None:
+    """Paste a text, read it over, send it: what is left to read at Enter with prefill as you type, and without."""
+    from chatkv.bench.draft import run_draft
+
+    for row in run_draft(settings.config(), settings.paths(), tokens=tokens, rest_s=rest_s, runs=runs):
+        print(json.dumps(row) if as_json else "  ".join(f"{k}={v}" for k, v in row.items()), flush=True)
 
 
 def _policy_row(row: dict[str, Any]) -> str:

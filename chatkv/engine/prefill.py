@@ -8,10 +8,12 @@ from contextlib import nullcontext
 
 from chatkv.engine.local import LocalEngine, OutOfMemory
 from chatkv.engine.observe import observed
+from chatkv.kv.ledger import clip
 from chatkv.tokens import Rendered, Segment
 
 _SMALLEST_CHUNK = 16
 _IDLE_SHARE = 4
+_DRAFT_STEP_S = 0.1
 
 
 class Prefiller:
@@ -24,6 +26,7 @@ class Prefiller:
         """Attention that the end of the last prompt paid to each position; see `Observation.mass`."""
         self.tokens_per_s: float | None = None
         """How fast prompts are read here, newer chunks weighing more; None before the first."""
+        self._looked_to = -1
 
     def reachable(self, ids: Sequence[int]) -> int:
         """How much of the KV `match` would keep."""
@@ -41,13 +44,15 @@ class Prefiller:
         """
         engine, ids = self.engine, prompt.ids
         chunk = max(1, self.chunk // share)
+        # The end of a message that was read ahead has looked around then; the token that is left would tell little.
+        looked, self._looked_to = self._looked_to == len(engine.ledger) == len(ids) - 1, -1
         while len(engine.ledger) < len(ids) and not cancelled():
             start = len(engine.ledger)
             end = min(start + chunk, len(ids))
             if engine.cache.rollback == "checkpoint" and start < len(ids) - 1 <= end:
                 end = len(ids) - 1
             try:
-                with observed(engine.n_layers) if end == len(ids) else nullcontext() as seen:
+                with observed(engine.n_layers) if end == len(ids) and not looked else nullcontext() as seen:
                     self._feed(ids[start:end], prompt.segments)
                 if seen is not None:
                     self.looked_at = seen.mass
@@ -66,11 +71,36 @@ class Prefiller:
         engine, ids = self.engine, stable.ids
         shared = engine.ledger.shared(ids)
         if shared == len(ids):
-            engine.ledger.relabel(_padded(stable.segments, len(engine.ledger) - len(ids)))
+            n_more = len(engine.ledger) - len(ids)
+            n_drafted = min(n_more, engine.ledger.n_drafted)
+            more = (Segment("wrapper", 0, n_more - n_drafted), Segment("draft", 0, n_drafted))
+            engine.ledger.relabel([*stable.segments, *more])
             return 0
         start = engine.rewind(shared)
         self._feed(ids[start : start + max(1, self.chunk // _IDLE_SHARE)], stable.segments)
         return len(engine.ledger) - start
+
+    def draft_step(self, prompt: Rendered, upto: int, settled: int, *, most: int | None = None) -> int:
+        """Feed a chunk of a prompt that may never be sent, up to its `upto`-th id; how many tokens that is.
+
+        The ledger must be a prefix of it. What stands behind the first `settled` ids is labelled as a draft's. `most`:
+        as many tokens at once; without it few, since the text still grows and what is fed may be in vain.
+        """
+        engine, start = self.engine, len(self.engine.ledger)
+        if most is None:
+            in_time = max(_SMALLEST_CHUNK, int((self.tokens_per_s or 0) * _DRAFT_STEP_S))
+            most = min(in_time, self.chunk // _IDLE_SHARE)
+        end = min(max(start, upto), start + max(1, most))
+        owners = [*clip(prompt.segments, settled), Segment("draft", 0, end - settled)]
+        if end == start:
+            engine.ledger.relabel(owners)
+            return 0
+        with observed(engine.n_layers) if end == len(prompt.ids) - 1 else nullcontext() as seen:
+            self._feed(prompt.ids[start:end], owners)
+        self._looked_to = -1
+        if seen is not None:
+            self.looked_at, self._looked_to = seen.mass, end
+        return end - start
 
     def heal_step(self) -> int:
         """Compute a short chunk of moved tokens exactly, in place; 0 when the ledger holds none."""
@@ -89,7 +119,3 @@ class Prefiller:
             rate = len(ids) / (time.perf_counter() - started)
             self.tokens_per_s = rate if self.tokens_per_s is None else (self.tokens_per_s + rate) / 2
         self.engine.ledger.relabel(segments)
-
-
-def _padded(segments: Sequence[Segment], n_more: int) -> list[Segment]:
-    return [*segments, Segment("wrapper", 0, n_more)] if n_more else list(segments)

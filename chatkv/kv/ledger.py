@@ -49,6 +49,12 @@ class Ledger:
             start += owner.n_tokens
         return tuple(runs)
 
+    @property
+    def n_drafted(self) -> int:
+        """How many ids at the end belong to a message that is not sent: what drafts may take out again."""
+        last = self._segments[-1] if self._segments else None
+        return last.n_tokens if last is not None and last.kind == "draft" else 0
+
     def retier(self, start: int, end: int, tier: str) -> None:
         """The ids from `start` to `end` are of exactness `tier` from now on."""
         assert 0 <= start <= end <= len(self._ids)

@@ -40,15 +40,39 @@ class Send:
 
 
 @dataclass(frozen=True, slots=True)
+class Draft:
+    """What is being written, as it would be sent now; empty when nothing is. Only the newest one counts.
+
+    Idle time prefills it; nothing of it stays unless it is sent. Never waits in line and interrupts nothing. Answered
+    by `drafted`.
+    """
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many tokens `text` is, by itself. Answered by `counted` with the same `key`; does not wait for an answer
+    that is running."""
+
+    key: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Stop:
     """Stop the running answer now. Acts between two tokens or two prefill chunks; never waits in line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Regenerate:
-    """Answer the last user message again, as a new branch beside the old answer."""
+    """Answer the last user message again, or user message `message_id`, as a new branch beside the old answer.
+
+    What followed an earlier message stays on the branch of the old answer.
+    """
 
     max_new_tokens: int | None = None
+    message_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +170,8 @@ Command = (
     Open
     | New
     | Send
+    | Draft
+    | Count
     | Stop
     | Regenerate
     | Continue

@@ -122,7 +122,8 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class KvSegment:
-    """A run of ledger tokens with one owner. `kind`: system, summary, user, thought, answer or wrapper.
+    """A run of ledger tokens with one owner. `kind`: system, summary, user, thought, answer,
+    wrapper, or draft (what is being written).
 
     `tier` is its exactness. `heat`: share of attention that recent questions paid to its turn, 0 to 1.
     """
@@ -191,6 +192,42 @@ class Saving:
 
 
 @dataclass(frozen=True, slots=True)
+class Drafted:
+    """How the newest draft stands: `tokens` in it, `free` as many as fit before old turns have to go, `room` as many as
+    a message may have at all (both 0 while that is not known).
+
+    `prefilled` of the prompt that it would make are in the KV for its sake, ahead of Enter.
+    """
+
+    tokens: int
+    free: int
+    room: int
+    prefilled: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The answer to `count`: so many tokens."""
+
+    key: str
+    tokens: int
+
+
+Idling = Literal["", "settling", "drafting", "compacting", "healing", "writing", "reading", "indexing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """What is worked on while nothing is asked; empty when nothing is. Sent when it changes.
+
+    `settling`: the KV is brought to what no next message can change. `drafting`: a draft is prefilled. `compacting`,
+    `healing`: see `Compaction`. `writing`, `reading`: KV to and from disk. `indexing`: for the search.
+    """
+
+    work: Idling
+
+
+@dataclass(frozen=True, slots=True)
 class PrefixBreak:
     """The KV did not hold the expected prefix: `tokens` must be prefilled again from `position` on."""
 
@@ -244,6 +281,9 @@ Event = (
     | Kept
     | Restored
     | Saving
+    | Drafted
+    | Counted
+    | Idle
     | PrefixBreak
     | Notice
     | Error

@@ -77,7 +77,13 @@ def event_from_json(line: str) -> Event | None:
 
 def _built(kind: Any, table: Mapping[str, Any]) -> Any:
     hints = _hints(kind)
-    return kind(**{key: _restored(value, hints[key]) for key, value in _known_fields(kind, table).items()})
+    return kind(
+        **{
+            key: _restored(value, hints[key]) if isinstance(value, list) else value
+            for key, value in table.items()
+            if key in hints
+        }
+    )
 
 
 @functools.cache
@@ -85,14 +91,25 @@ def _hints(kind: type) -> dict[str, Any]:
     return typing.get_type_hints(kind)
 
 
-def _restored(value: Any, hint: Any) -> Any:
+def _restored(value: list[Any], hint: Any) -> Any:
     """JSON's lists as the tuples that they were, of dataclasses where `hint` says so."""
-    if not isinstance(value, list):
-        return value
     item: Any = typing.get_args(hint)[0]
     if item is str or item is int:
         return tuple(value)
+    if _is_flat(item):
+        return tuple(_row(item, tuple(row), tuple(row.values())) for row in value)
     return tuple(_built(item, row) for row in value)
+
+
+@functools.cache
+def _is_flat(kind: Any) -> bool:
+    return not any(typing.get_origin(hint) is tuple for hint in _hints(kind).values())
+
+
+@functools.lru_cache(maxsize=4096)
+def _row(kind: Any, names: tuple[str, ...], values: tuple[Any, ...]) -> Any:
+    """Remembered, since most of the many rows of an event are those of the event before."""
+    return _built(kind, dict(zip(names, values, strict=True)))
 
 
 def _command_parts(line: str) -> tuple[str, dict[str, Any]]:
@@ -108,17 +125,14 @@ def _command_parts(line: str) -> tuple[str, dict[str, Any]]:
     return table.pop("type"), table
 
 
-def _known_fields(kind: Any, table: Mapping[str, Any]) -> dict[str, Any]:
-    names = {field.name for field in dataclasses.fields(kind)}
-    return {key: value for key, value in table.items() if key in names}
-
-
 def _missing(kind: Any, table: Mapping[str, Any]) -> list[str]:
-    return [
-        field.name
-        for field in dataclasses.fields(kind)
-        if field.default is dataclasses.MISSING and field.name not in table
-    ]
+    return [name for name in _required(kind) if name not in table]
+
+
+@functools.cache
+def _required(kind: Any) -> tuple[str, ...]:
+    fields = dataclasses.fields(kind)
+    return tuple(field.name for field in fields if field.default is dataclasses.MISSING)
 
 
 def _fits(value: Any, hint: Any) -> bool:

@@ -32,8 +32,10 @@ def carry_out(
         case Send(text=text, max_new_tokens=limit, overlong=overlong):
             text = session.head_of(text) if overlong == "head" else text
             return session.send(text, cancelled, max_new_tokens=limit, received_at=received_at)
-        case Regenerate(max_new_tokens=limit):
-            return session.regenerate(cancelled, max_new_tokens=limit, received_at=received_at)
+        case Regenerate(max_new_tokens=limit, message_id=message_id):
+            return session.regenerate(
+                cancelled, max_new_tokens=limit, received_at=received_at, message_id=message_id
+            )
         case Continue(max_new_tokens=limit):
             return session.extend(cancelled, max_new_tokens=limit, received_at=received_at)
         case Edit(message_id=message_id, text=text):

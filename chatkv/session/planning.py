@@ -60,6 +60,18 @@ class Planner:
         )
         return fixed + pinned + n_new + GLUE_TOKENS + LEAST_ANSWER - self.room.ceiling
 
+    @property
+    def most(self) -> int:
+        """How many tokens a message can have, were all gone that can go."""
+        return max(0, -self.excess(0))
+
+    @property
+    def free(self) -> int:
+        """How many tokens a message can have before anything must go."""
+        n_tokens = len(self.stable.ids)
+        left = self.room.ceiling - self.room.answer - GLUE_TOKENS - n_tokens
+        return max(0, min(left, self.most)) if n_tokens <= self.room.hard else 0
+
     def fits(self, n_new: int, answer: int = LEAST_ANSWER) -> bool:
         """Whether a message of `n_new` tokens and an answer of `answer` fit as things stand."""
         return len(self.stable.ids) + n_new + GLUE_TOKENS + answer <= self.room.ceiling

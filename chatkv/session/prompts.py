@@ -52,14 +52,21 @@ class Prompts:
 
         return prepare
 
-    def preview(self, text: str) -> Rendered:
-        """The prompt that `text` would make if it were said now and fits; nothing is stored or computed."""
-        n_new = self.runtime.codec.count(text)
-        room = self._upkeep.planner.left_for_recall(n_new) if self.runtime.memory.recall else 0
-        recalled = self._archive.found(text, room).text
+    def preview(self, text: str, *, recall: bool = True) -> Rendered:
+        """The prompt that `text` would make if it were said now and fits; nothing is stored or computed.
+
+        Without `recall`, nothing is looked up for it.
+        """
+        room = self._upkeep.planner.left_for_recall(self.runtime.codec.count(text))
+        recalled = self._archive.foreseen(text, room) if recall else ""
         turn = self._context.leaf.turn + 1 if self._context.leaf else 1
         asked = Message("user", text, turn, recalled=recalled)
         return self.runtime.chat.render([*self._context.messages(), asked], answer=True)
+
+    @property
+    def may_recall(self) -> bool:
+        """Whether anything can be recalled for the next message."""
+        return self._archive.may_find
 
     def again(self, path: Sequence[MessageRecord], answer: MessageRecord) -> Prepare:
         """Another `answer` to the message that `path` ends with."""

@@ -45,6 +45,19 @@ class Recollection:
         yield _event(user.turn, found, time.perf_counter() - started, by_hand=words is not None)
         return dataclasses.replace(user, recalled=found.text)
 
+    def foreseen(self, text: str, room: int) -> str:
+        """What would be recalled for a message `text`; nothing is noted."""
+        if not self.may_find:
+            return ""
+        return self.found(text if self._words is None else self._words, room).text
+
+    @property
+    def may_find(self) -> bool:
+        """Whether anything can be recalled for the next message."""
+        if self._words is None and not self.runtime.memory.recall:
+            return False
+        return bool(self.context.gone() or self._kept())
+
     def look_up(self, words: str, room: int) -> Recalled:
         """Look `words` up; what is found, as far as there is room for it then, goes along with the next message."""
         started = time.perf_counter()
@@ -65,20 +78,20 @@ class Recollection:
 
     def found(self, question: str, room: int) -> Found:
         """What the archive has on `question`, at most `room` tokens of it."""
-        passages = self._passages()
-        if room <= 0 or not (self.context.gone() or self._documents):
+        documents = self._kept()
+        if room <= 0 or not (self.context.gone() or documents):
             return _NOTHING
         if self._archive is None:
             self._archive = Archive(self.runtime.meaning())
-        self._archive.update(passages)
+        self._archive.update([*documents, *from_messages(self.context.path)])
         here = {message.id for round in self.context.in_context() for message in round.messages}
         return self._archive.search(question, exclude=here, budget=room, count=self.runtime.codec.count)
 
-    def _passages(self) -> list[Passage]:
+    def _kept(self) -> Sequence[Passage]:
         if self._documents is None:
             record = self.context.record
             self._documents = from_documents(self.context.store.passages(record.id) if record else ())
-        return [*self._documents, *from_messages(self.context.path)]
+        return self._documents
 
 
 def _event(turn: int, found: Found, seconds: float, *, by_hand: bool) -> Recalled:

@@ -16,6 +16,7 @@ from chatkv.protocol import Accepted, Event, Opened, Recalled
 from chatkv.runtime import Runtime
 from chatkv.session.compaction import Cancelled, exchange_of
 from chatkv.session.context import Context
+from chatkv.session.drafting import Drafting
 from chatkv.session.prompts import Prepare, Prompts
 from chatkv.session.recollection import Recollection
 from chatkv.session.remembering import Remembering
@@ -47,6 +48,7 @@ class Session:
         self.archive = Recollection(runtime, self.context)
         self.memory = Remembering(self.context, self.upkeep)
         self.prompts = Prompts(runtime, self.context, self.upkeep, self.archive)
+        self.drafting = Drafting(self.upkeep, self.prompts)
         self._carried_from = carried_from
 
     @property
@@ -63,9 +65,8 @@ class Session:
         """The event that says what is open."""
         if self.record is None:
             return Opened("", "", self.runtime.engine.loaded.name)
-        return Opened(
-            self.record.id, self.record.title, self.record.model, self.leaf.id if self.leaf else None
-        )
+        leaf_id = self.leaf.id if self.leaf else None
+        return Opened(self.record.id, self.record.title, self.record.model, leaf_id)
 
     def adopt(self, runtime: Runtime) -> None:
         """Go on with changed settings; the KV is compared with what they render, not assumed."""
@@ -91,8 +92,8 @@ class Session:
         if not text.strip():
             raise UsageError("There is nothing to send.", "Type a message first.")
         self.upkeep.interrupt()
-        n_new = self.runtime.codec.count(text)
-        self._require_room(n_new)
+        self._require_room(self.runtime.codec.count(text))
+        self.drafting.sent(text)
         base = self.context.path
         fresh, before = self.record is None, base if before is None else before
         record = self._stored_record(text)
@@ -107,10 +108,16 @@ class Session:
         )
 
     def regenerate(
-        self, cancelled: Cancelled, *, max_new_tokens: int | None, received_at: float
+        self,
+        cancelled: Cancelled,
+        *,
+        max_new_tokens: int | None,
+        received_at: float,
+        message_id: int | None = None,
     ) -> Iterator[Event]:
-        """Answer the last user message again, beside the old answer. Raises `UsageError` if there is none."""
-        path = list(self.context.path)
+        """Answer the last user message, or user message `message_id`, again, beside the old answer. Raises `UsageError`
+        if there is none."""
+        path = list(self.store.path(self._member(message_id).id) if message_id else self.context.path)
         while path and path[-1].role == "assistant":
             path.pop()
         if not path:

@@ -12,7 +12,7 @@ from collections.abc import Generator, Sequence
 from chatkv.engine.local import OutOfMemory
 from chatkv.kv.ledger import clip
 from chatkv.kv.moves import splice
-from chatkv.protocol import Event, Notice, Prefill
+from chatkv.protocol import Event, Idling, Notice, Prefill
 from chatkv.runtime import Runtime
 from chatkv.session.compaction import Cancelled, Draft, Plan, RunningCompaction
 from chatkv.session.context import Context
@@ -43,6 +43,8 @@ class Upkeep:
         self.planner = Planner(runtime, context)
         self.keeper = Keeper(runtime, context)
         self.in_turn = 0
+        self.doing: Idling = ""
+        """What the last step was about, as far as it goes on."""
         self._confirmed = 0
         self._work: Work | None = None
         self._resting = False
@@ -92,9 +94,15 @@ class Upkeep:
 
     def interrupt(self) -> None:
         """Give way: what was begun is undone, so that the KV is the ledger's and whole."""
-        work, self._work = self._work, None
+        work, self._work, self.doing = self._work, None, ""
         if work is not None:
             work.close()
+
+    def cut_draft(self) -> None:
+        """Take out what was prefilled for a message that is not sent."""
+        engine = self.runtime.engine
+        if engine.ledger.n_drafted:
+            engine.rewind(len(engine.ledger) - engine.ledger.n_drafted)
 
     def expected(self, prompt: Rendered) -> int:
         """How many tokens of `prompt` should be in the KV: those that were settled, and what earlier turns share."""
@@ -117,45 +125,56 @@ class Upkeep:
     def step(self) -> Work:
         """A moment of idle work."""
         if self._resting:
+            self.doing = "writing"
             yield from self.put_away()
+            self.doing = ""
             return
         if self._work is None:
             self._work = self._idle()
         try:
             yield next(self._work)
         except StopIteration:
-            self._work, self._resting = None, True
+            self._work, self._resting, self.doing = None, True, ""
             self._tail_at = time.monotonic() + _TAIL_AFTER_S
 
     def _idle(self) -> Work:
         engine, planner = self.runtime.engine, self.planner
+        self.doing = "settling"
         yield from self._drop_recalled()
         yield from self._settle()
+        self.doing = "writing"
         yield from self.keeper.save(planner.stable)
         yield from self._warn()
         plan = planner.when_idle()
         leaf = self.context.leaf.id if self.context.leaf else None
         if plan is not None and self._tried != leaf:
+            self.doing = "compacting"
             yield from self._compact(plan.as_begun(self._draft), _never)
             self._tried = leaf
+            self.doing = "settling"
             yield from self._settle()
+        self.doing = "healing"
         while planner.policy.heals and engine.cache.can_move and self.runtime.prefiller.heal_step():
             at = engine.ledger.first_of("E2")
             yield Prefill(len(engine.ledger) if at is None else at, len(engine.ledger), early=True)
+        self.doing = "writing"
         yield from self.keeper.save(planner.stable)
         engine.cache.give_back()
+        self.doing = ""
         yield self.runtime.kv_event()
 
     def _settle(self) -> Work:
         """Canonicalize: cut the KV to the stable prefix, prefill what it lacks of it."""
         engine, stable = self.runtime.engine, self.planner.stable
-        kept = self.runtime.prefiller.reachable(stable.ids)
+        kept = engine.nearest(engine.ledger.shared(stable.ids))
         if kept < min(self._confirmed, len(stable.ids) - 1):
             yield prefix_break(self.runtime, stable.ids, kept=kept, expected=self._confirmed)
         if len(stable.ids) > engine.limit_tokens:
             return
         while True:
+            self.doing = "reading"
             yield from self.keeper.restore(stable, whole=True)
+            self.doing = "settling"
             if not self.runtime.prefiller.idle_step(stable):
                 break
             yield Prefill(len(engine.ledger), len(stable.ids), early=True)
@@ -234,6 +253,7 @@ class Upkeep:
             yield warning
 
     def _compact(self, plan: Plan, cancelled: Cancelled) -> Work:
+        self.cut_draft()
         running = RunningCompaction(self.runtime, self.context, plan, self._draft)
         for event in running.run(cancelled):
             if event.stage == "done":

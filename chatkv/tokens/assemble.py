@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from chatkv.tokens.plain import After
 
 Owner = tuple[str, int]
+_LONG_CHARS = 500
+"""Longer pieces are few in a conversation; what is written right now is a new one at every pause."""
 
 
 class Pieces:
@@ -29,18 +31,21 @@ class Pieces:
 
     def __init__(self, codec: Codec) -> None:
         self._codec = codec
-        self.encode = functools.lru_cache(maxsize=8192)(self._encode)
+        self._short = functools.lru_cache(maxsize=8192)(self._encode)
+        self._long = functools.lru_cache(maxsize=64)(self._encode)
         self.lex = functools.lru_cache(maxsize=1024)(self._lex)
         self.controls = codec.controls
 
     def _lex(self, glue: str) -> tuple[int | str, ...]:
         return tuple(self._codec.lex(glue))
 
-    def _encode(self, texts: tuple[str, ...], after: After) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Ids of the joined `texts`, and how many of them belong to each text.
+    def encode(self, texts: tuple[str, ...], after: After) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Ids of the joined `texts`, and how many of them belong to each text."""
+        is_long = sum(map(len, texts)) > _LONG_CHARS
+        return (self._long if is_long else self._short)(texts, after)
 
-        A token that reaches over a border belongs to the later text.
-        """
+    def _encode(self, texts: tuple[str, ...], after: After) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """As `encode`. A token that reaches over a border belongs to the later text."""
         clean = [scrub(text) for text in texts]
         ids = self._codec.encode_plain("".join(clean), after=after)
         if len(clean) == 1:

@@ -54,6 +54,26 @@ def test_stop_reaches_a_running_answer_and_the_next_send_works(stdio: Start) -> 
     assert again["decoded"] == 3
 
 
+def test_a_draft_is_counted_beside_an_answer_and_read_ahead_of_the_next(stdio: Start) -> None:
+    chat, text = stdio(), "word " * 40
+    chat.send("send", text="hello", max_new_tokens=600)
+    chat.until("delta")
+    chat.send("draft", text=text)
+    chat.send("count", key="k", text="word")
+    told = chat.until("drafted")[-1]
+    assert told["tokens"] >= 40
+    assert told["free"] == told["room"] == 0, "the answer still runs"
+    chat.send("stop")
+    chat.until("turn")
+    while chat.until("drafted")[-1]["prefilled"] < told["tokens"]:
+        pass
+    chat.until("idle")
+    chat.send("send", text=text, max_new_tokens=2)
+    turn = chat.until("turn")[-1]
+    assert turn["prefilled"] <= 16
+    assert turn["prefilled_early"] > told["tokens"]
+
+
 def test_a_send_stopped_before_its_first_token_is_taken_back(stdio: Start) -> None:
     chat = stdio()
     chat.send("send", text="hello", max_new_tokens=1500)

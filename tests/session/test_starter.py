@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from drafts import n_drafted, write
 from hypothesis import HealthCheck, given, settings
 from starter import starter_folder
 from steps import STEPS, carry_out
@@ -59,4 +60,17 @@ def test_a_conversation_reads_every_token_once(tmp_path: Path) -> None:
         assert after.reused == before.kv_tokens
     read = sum(turn.prefilled + turn.prefilled_early for turn in turns)
     assert read + sum(turn.decoded for turn in turns) == turns[-1].kv_tokens
+    talk.store.close()
+
+
+def test_a_paste_that_was_looked_over_is_not_read_at_enter(tmp_path: Path) -> None:
+    talk = Talk(starter(), tmp_path / "t.db", reference=reference(), chunk=256)
+    talk.say("What is the capital of France?", 8)
+    paste = "The river was 1,450 m wide, and nobody had crossed it yet.\n" * 55
+    n_tokens = talk.runtime.codec.count(paste)
+    write(talk, paste)
+    assert n_drafted(talk) > n_tokens > 1000
+    turn = talk.say(paste, 8)
+    assert turn.prefilled <= 16
+    assert turn.prefilled_early > n_tokens
     talk.store.close()

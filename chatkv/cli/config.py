@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from chatkv.cli.settings import Settings
 
 
+_KEYS_CELLS = 48
+
+
 @click.group("config")
 def command() -> None:
     """Show, start or find the configuration."""
@@ -32,6 +35,22 @@ def show(settings: Settings, as_json: bool) -> None:
         return
     for key, value in values.items():
         print(f"{key} = {_toml(value)}")
+
+
+@command.command()
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@click.pass_obj
+def keys(settings: Settings, as_json: bool) -> None:
+    """Print the keys of the app in force, by the names that [keys] knows them by."""
+    from chatkv.tui.settings.keymap import bindings, read_keymap
+
+    keymap = read_keymap(settings.config().keys)
+    in_force = {name: list(keymap.keys(name)) for name in bindings()}
+    if as_json:
+        print(json.dumps(in_force))
+        return
+    for name, found in bindings().items():
+        print(f'"{name}" = "{",".join(in_force[name])}"'.ljust(_KEYS_CELLS), f"# {found[0].tooltip}")
 
 
 @command.command()

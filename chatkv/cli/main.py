@@ -64,9 +64,15 @@ def complain(error: ChatkvError) -> None:
     multiple=True,
     help="Any setting of config.toml, e.g. sampling.seed=1.",
 )
+@click.option("--inline", is_flag=True, help="The app below the prompt; the last answer stays there.")
 @click.pass_context
 def main(
-    ctx: click.Context, resume: str | None, model: str | None, db: str | None, sets: tuple[str, ...]
+    ctx: click.Context,
+    resume: str | None,
+    model: str | None,
+    db: str | None,
+    sets: tuple[str, ...],
+    inline: bool,
 ) -> None:
     """Chat with a local language model on a live KV cache.
 
@@ -78,12 +84,14 @@ def main(
     }
     ctx.obj = Settings(overrides)
     if ctx.invoked_subcommand is None:
-        _start(ctx.obj, resume)
+        _start(ctx.obj, resume, inline=inline)
     elif resume is not None:
         raise UsageError("-r goes with the app alone.", "For one turn: `chatkv ask --session ID …`.")
+    elif inline:
+        raise UsageError("--inline goes with the app alone.", "Leave it out, or the command.")
 
 
-def _start(settings: Settings, resume: str | None) -> None:
+def _start(settings: Settings, resume: str | None, *, inline: bool) -> None:
     config, paths = settings.config(), settings.paths()
     if not sys.stdin.isatty():
         from chatkv.cli.ask import ask_once
@@ -101,6 +109,8 @@ def _start(settings: Settings, resume: str | None) -> None:
         raise UsageError(
             "The app needs a terminal, and its output goes to a file or pipe.", 'Use `chatkv ask "…"`.'
         )
+    if inline and (sys.platform == "win32" or not sys.stderr.isatty()):
+        raise UsageError("--inline needs a terminal on stderr too, and a Unix.", "Leave it out.")
     sys.stdout.write(
         "chatkv …"
     )  # the app's own first frame needs Textual, which a slow machine loads in a second
@@ -110,7 +120,7 @@ def _start(settings: Settings, resume: str | None) -> None:
     finally:
         sys.stdout.write("\r\x1b[K")
         sys.stdout.flush()
-    run_app(config, paths, resume, settings.overrides)
+    run_app(config, paths, resume, settings.overrides, inline=inline)
 
 
 def _assignment(text: str) -> tuple[str, str]:

@@ -4,8 +4,9 @@ Knows nothing of what the settings do. The field docstrings' user-facing twin is
 holds the two together.
 """
 
-from chatkv.config.load import changed, config_file, default_toml, load_config
+from chatkv.config.load import Origin, changed, config_file, default_toml, load_config, origins
 from chatkv.config.tree import (
+    LIVE_SETTINGS,
     ChatConfig,
     Config,
     LoadConfig,
@@ -19,10 +20,12 @@ from chatkv.config.tree import (
 )
 
 __all__ = [
+    "LIVE_SETTINGS",
     "ChatConfig",
     "Config",
     "LoadConfig",
     "MemoryConfig",
+    "Origin",
     "PrefillConfig",
     "SamplingConfig",
     "StoreConfig",
@@ -33,4 +36,5 @@ __all__ = [
     "flatten",
     "keys",
     "load_config",
+    "origins",
 ]

@@ -12,7 +12,7 @@ import typing
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from chatkv.config.tree import keys
+from chatkv.config.tree import is_free, keys
 from chatkv.errors import ConfigError
 
 _RANGES: dict[str, tuple[float, float]] = {
@@ -65,7 +65,9 @@ def checked(key: str, raw: Any, where: str, *, parse: bool) -> Any:
 
     `parse`: strings stand for any type (environment, command line); without it the type must fit (TOML).
     """
-    kind = _value_type(keys()[key])
+    if is_free(key):
+        return _as_keys(raw, where)
+    kind = kind_of(key)
     try:
         value = _fitted(_PARSERS[kind](raw) if parse and isinstance(raw, str) else raw, kind)
     except (ValueError, OverflowError) as error:
@@ -80,7 +82,7 @@ def checked(key: str, raw: Any, where: str, *, parse: bool) -> Any:
 def require_known(key: str, known: Iterable[str], where: str, *, prefix: str = "") -> None:
     """Raise `ConfigError` with the nearest of `known`, after `prefix`, if `key` is none of them."""
     names = list(known)
-    if key in names:
+    if key in names or is_free(key):
         return
     last = key.rpartition(".")[2]
     same = [name for name in names if name.rpartition(".")[2] == last]
@@ -89,11 +91,28 @@ def require_known(key: str, known: Iterable[str], where: str, *, prefix: str = "
     raise ConfigError(f"{where}: there is no such setting.", hint)
 
 
-def _value_type(kind: Any) -> Any:
-    """`float | None` → `float`."""
+def kind_of(key: str) -> Any:
+    """The type of what can be written as `key`: `float | None` → `float`."""
+    kind = keys()[key]
     if isinstance(kind, types.UnionType):
         return next(option for option in typing.get_args(kind) if option is not type(None))
     return kind
+
+
+def choices_of(key: str) -> tuple[str, ...]:
+    """All that can be written as `key`, where that is a short list; else nothing."""
+    return _CHOICES.get(key, ())
+
+
+def _as_keys(raw: Any, where: str) -> str:
+    """One key or several: `"ctrl+x,f2"` or `["ctrl+x", "f2"]`."""
+    names = raw.split(",") if isinstance(raw, str) else raw if isinstance(raw, list | tuple) else ()
+    if not names or not all(isinstance(name, str) and name.strip() for name in names):
+        raise ConfigError(
+            f"{where} = {raw!r}: expected a key, or keys with commas between.",
+            'Like "ctrl+x" or "ctrl+x,f2".',
+        )
+    return ",".join(name.strip() for name in names)
 
 
 def _fitted(value: Any, kind: Any) -> Any:

@@ -6,18 +6,20 @@ Every value is checked where it was written, even if a later layer replaces it.
 from __future__ import annotations
 
 import importlib.resources
-import itertools
 import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from chatkv.config.convert import checked, require_known
-from chatkv.config.tree import Config, keys, replaced, sections
+from chatkv.config.tree import FREE, Config, keys, replaced, sections
 from chatkv.errors import ConfigError
 from chatkv.paths import Paths, locate
+
+Origin = Literal["default", "file", "environment", "command line"]
+"""Where the value in force comes from."""
 
 _NOT_SETTINGS = {"CHATKV_HOME", "CHATKV_CONFIG", "CHATKV_TEST_CACHE"}
 """Variables with the prefix that say where files lie (the last one: the tests' model)."""
@@ -52,14 +54,37 @@ def load_config(
     `overrides` maps dotted keys (`"sampling.temperature"`) to values typed on the command line; `None` values
     count as not typed. Raises `ConfigError` naming file, line or key, and the nearest known key.
     """
-    env = os.environ if environ is None else environ
-    file = config_file(paths or locate(env.get("CHATKV_HOME")), env)
     config = Config()
-    for key, value in itertools.chain(
-        _from_file(file), _from_environment(env), _from_command_line(overrides or {})
-    ):
+    for _, key, value in _layers(overrides or {}, paths, environ):
         config = replaced(config, key, value)
     return config
+
+
+def origins(
+    overrides: Mapping[str, Any] | None = None,
+    *,
+    paths: Paths | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> dict[str, Origin]:
+    """Which layer each setting's value comes from that does not come from the defaults. Arguments and errors as in
+    `load_config`."""
+    return {key: origin for origin, key, _ in _layers(overrides or {}, paths, environ)}
+
+
+def _layers(
+    overrides: Mapping[str, Any], paths: Paths | None, environ: Mapping[str, str] | None
+) -> Iterator[tuple[Origin, str, Any]]:
+    """What each layer sets, the weakest first."""
+    env = os.environ if environ is None else environ
+    file = config_file(paths or locate(env.get("CHATKV_HOME")), env)
+    layers: dict[Origin, Iterator[tuple[str, Any]]] = {
+        "file": _from_file(file),
+        "environment": _from_environment(env),
+        "command line": _from_command_line(overrides),
+    }
+    for origin, settings in layers.items():
+        for key, value in settings:
+            yield origin, key, value
 
 
 def changed(config: Config, key: str, value: Any) -> Config:
@@ -98,7 +123,9 @@ def _settings(table: Mapping[str, Any], file: Path, lines: Mapping[str, int]) ->
     """Dotted keys and raw values. Raises `ConfigError` where a section and a setting are mixed up."""
     for name, value in table.items():
         where = _place(file, name, lines)
-        if name in sections():
+        if name == FREE and isinstance(value, dict):
+            yield from _free(FREE, value)
+        elif name in (*sections(), FREE):
             if not isinstance(value, dict):
                 raise ConfigError(
                     f"{where} is a section, not a setting.", f"Write [{name}] and its settings below it."
@@ -109,9 +136,18 @@ def _settings(table: Mapping[str, Any], file: Path, lines: Mapping[str, int]) ->
                 f"{where} is a setting, not a section.", f"Write {name} = … above the first section."
             )
         elif isinstance(value, dict):
-            require_known(name, (*sections(), *keys()), where)
+            require_known(name, (*sections(), FREE, *keys()), where)
         else:
             yield name, value
+
+
+def _free(prefix: str, table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Names with dots in them may be quoted or not: `"chat.stop" = …` and `chat.stop = …` mean the same."""
+    for name, value in table.items():
+        if isinstance(value, dict):
+            yield from _free(f"{prefix}.{name}", value)
+        else:
+            yield f"{prefix}.{name}", value
 
 
 def _from_environment(env: Mapping[str, str]) -> Iterator[tuple[str, Any]]:

@@ -98,6 +98,8 @@ class PrefillConfig:
 
     chunk: int = 0
     """Tokens per model call; 0 = by device."""
+    draft: bool = True
+    """Read a message while it is being written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +122,8 @@ class UiConfig:
     """Name of a Textual theme."""
     sidebar: bool = True
     """Show the memory sidebar."""
+    notify: bool = True
+    """Tell when a long answer ends while the terminal is in the background."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +146,8 @@ class Config:
     """Where conversations are kept."""
     ui: UiConfig = field(default_factory=UiConfig)
     """How the app looks."""
+    keys: tuple[tuple[str, str], ...] = ()
+    """Keys of the app other than its own: the id of each binding, and its keys with commas between."""
 
     def database(self, paths: Paths) -> Path:
         """The SQLite file in force."""
@@ -150,15 +156,30 @@ class Config:
         return Path(os.path.expanduser(self.store.database)).absolute()
 
 
+FREE = "keys"
+"""The section whose names are not fixed: what they may be, the app knows."""
+
+
+LIVE_SETTINGS = ("sampling.", "memory.", "chat.system", "chat.thinking", "store.kv", "prefill.draft")
+"""Beginnings of the keys that a running worker takes up at once."""
+
+
 def keys() -> dict[str, Any]:
-    """Every dotted key with the type its value must have, in declaration order."""
+    """Every dotted key with the type its value must have, in declaration order; without those of `FREE`."""
     return dict(_kinds())
+
+
+def is_free(key: str) -> bool:
+    """Whether dotted `key` lies in the section whose names are not fixed."""
+    return key.startswith(f"{FREE}.") and key != f"{FREE}."
 
 
 @functools.cache
 def _kinds() -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, kind in typing.get_type_hints(Config).items():
+        if name == FREE:
+            continue
         if dataclasses.is_dataclass(kind):
             found.update({f"{name}.{inner}": hint for inner, hint in typing.get_type_hints(kind).items()})
         else:
@@ -177,11 +198,15 @@ def flatten(config: Config) -> dict[str, Any]:
     for key in keys():
         section, _, name = key.rpartition(".")
         values[key] = getattr(getattr(config, section) if section else config, name)
-    return values
+    return values | {f"{FREE}.{name}": value for name, value in config.keys}
 
 
 def replaced(config: Config, key: str, value: Any) -> Config:
     """`config` with the setting at dotted `key`, which must exist, set to `value` as it is."""
+    if is_free(key):
+        return dataclasses.replace(
+            config, keys=tuple({**dict(config.keys), key.removeprefix(f"{FREE}."): value}.items())
+        )
     section, _, name = key.rpartition(".")
     if not section:
         return dataclasses.replace(config, **{name: value})

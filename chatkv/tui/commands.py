@@ -10,7 +10,7 @@ from textual.binding import Binding
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 
 from chatkv.tui.screens.chat import ChatScreen
-from chatkv.tui.slash import COMMANDS
+from chatkv.tui.writing.slash import COMMANDS
 
 
 class ChatCommands(Provider):
@@ -40,7 +40,7 @@ class ChatCommands(Provider):
         seen: set[str] = set()
         for node in (self.screen, self.app):
             for binding in Binding.make_bindings(node.BINDINGS):
-                if not binding.id or binding.action in seen:
+                if not binding.id or binding.action in seen or binding.action == "command_palette":
                     continue
                 seen.add(binding.action)
                 if node.check_action(binding.action.partition("(")[0], ()):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from textual.message import Message
 
-from chatkv.tui.branches import Side
-from chatkv.tui.exchange import Update
-from chatkv.tui.gauges import Gauges
+from chatkv.tui.memory.gauges import Gauges
+from chatkv.tui.talk.branches import Side
+from chatkv.tui.talk.exchange import Update
 
 
 class Updated(Message):
@@ -52,3 +54,40 @@ class BranchWanted(Message):
         super().__init__()
         self.side: Side = side
         self.steps, self.key = steps, key
+
+
+class TurnClicked(Message):
+    """Turn `key` was clicked."""
+
+    def __init__(self, key: int) -> None:
+        super().__init__()
+        self.key = key
+
+
+Copied = Literal["question", "answer", "code"]
+"""What of a turn is copied."""
+
+
+class CopyWanted(Message):
+    """This of turn `key` was clicked to be copied; code: the piece with this number (from 0) that begins so."""
+
+    def __init__(self, what: Copied, key: int, number: int = 0, begins: str = "") -> None:
+        super().__init__()
+        self.what: Copied = what
+        self.key, self.number, self.begins = key, number, begins
+
+
+class Refused(Message):
+    """What is written cannot be sent or taken as it is, for this reason."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__()
+        self.reason = reason
+
+
+class PathBegun(Message):
+    """A path that begins so is being typed."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        self.path = path

@@ -73,3 +73,8 @@ def when(moment_s: float, now_s: float) -> str:
     if days == 1:
         return moment.strftime("yesterday %H:%M")
     return moment.strftime("%a %H:%M" if days < 7 else "%Y-%m-%d")
+
+
+def moment(moment_s: float, *, dated: bool = False) -> str:
+    """A stored Unix time by itself: `14:05`, or `2026-03-09 14:05`."""
+    return datetime.fromtimestamp(moment_s).strftime("%Y-%m-%d %H:%M" if dated else "%H:%M")

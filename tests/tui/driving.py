@@ -14,11 +14,12 @@ from chatkv.config import Config, UiConfig
 from chatkv.paths import Paths
 from chatkv.protocol import Stats
 from chatkv.tui.app import ChatkvApp
-from chatkv.tui.conversation import Conversation
-from chatkv.tui.exchange import Issue
-from chatkv.tui.widgets.composer import Composer
-from chatkv.tui.widgets.transcript import Transcript
-from chatkv.tui.widgets.turn import TurnView
+from chatkv.tui.behind.room import NO_ROOM, Room
+from chatkv.tui.talk.conversation import Conversation
+from chatkv.tui.talk.exchange import Issue
+from chatkv.tui.widgets.talk.transcript import Transcript
+from chatkv.tui.widgets.talk.turn import TurnView
+from chatkv.tui.widgets.writing.composer import Composer
 from tui.fake_lines import MODEL
 
 _TESTS = str(Path(__file__).parents[1])
@@ -45,6 +46,7 @@ def make_app(
     model: str = MODEL,
     model_typed: bool = False,
     clock: Callable[[], float] = lambda: 0.0,
+    room: Room = NO_ROOM,
 ) -> ChatkvApp:
     """The app with a fake worker (`flags` are its own) and clocks that stand still."""
     paths = places(folder)
@@ -57,6 +59,7 @@ def make_app(
         model_typed=model_typed,
         worker_argv=argv,
         hub_cache=folder / "hub",
+        room=lambda gauges: asyncio.sleep(0, room),
         clock=clock,
         now=lambda: NOON + 60.0,
     )
@@ -87,7 +90,11 @@ async def until(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
 
 async def sees(pilot: Pilot[None], *texts: str) -> None:
     """Until all of these are on the screen."""
-    await until(pilot, lambda: all(text in shown(pilot) for text in texts))
+    try:
+        await until(pilot, lambda: all(text in shown(pilot) for text in texts))
+    except AssertionError as error:
+        error.add_note(f"{texts} on\n{shown(pilot)}")
+        raise
 
 
 async def drawn(pilot: Pilot[None]) -> None:

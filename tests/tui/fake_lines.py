@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 
-from chatkv.protocol import Command, Event, command_from_json, to_json
+from chatkv.protocol import Command, Count, Counted, Draft, Drafted, Event, command_from_json, to_json
 
 MODEL = "tiny-echo"
 BYTES_PER_TOKEN = 23_040
 BUDGET_BYTES = 64 << 20
+FREE_TOKENS = 6_800
+ROOM_TOKENS = 8_000
 CODE = """Here is how to read a file line by line:
 
 ```python
@@ -27,6 +29,15 @@ def lines(file: Path) -> list[str]:
 | `read_text` | one read |
 | `splitlines` | one pass |
 """
+
+
+def weigh(command: Draft | Count) -> None:
+    """Answer how much is being written: a word is a token here."""
+    n_tokens = len(command.text.split())
+    if isinstance(command, Draft):
+        say(Drafted(n_tokens, FREE_TOKENS, ROOM_TOKENS))
+    else:
+        say(Counted(command.key, n_tokens))
 
 
 def say(event: Event) -> None:

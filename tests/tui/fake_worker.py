@@ -2,9 +2,9 @@
 
 Prompts it knows: `slow` (half an answer, then waits for `stop` or `stats`), `wait` (no token until then), `die`
 (half an answer, then SIGKILL), `die first` (dies before it takes the message), `long` (cut at the limit), `error`
-(fails after it was accepted), `refuse` (not taken), `think` (thoughts first), `code`, `break`, `full` (memory fills
-up), `remember` (something is recalled), `huge …` (too long, unless only its head is sent), and those of `fake_place`
-about the disk. All else is echoed.
+(fails after it was accepted), `refuse` (not taken), `think` (thoughts first), `code`, `say …` (says just that),
+`break`, `full` (memory fills up), `remember` (something is recalled), `huge …` (too long, unless only its head is
+sent), and those of `fake_place` about the disk. All else is echoed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from chatkv.protocol import (
     Command,
     Compaction,
     Continue,
+    Count,
     Delta,
+    Draft,
     Edit,
     Error,
     Finish,
@@ -46,7 +48,7 @@ from chatkv.protocol import (
 )
 from chatkv.store import TurnRecord, this_process
 from chatkv.store.records import Status
-from tui.fake_lines import CODE, hear, say
+from tui.fake_lines import CODE, hear, say, weigh
 from tui.fake_memory import FakeMemory
 from tui.fake_place import FakePlace, told
 
@@ -103,12 +105,14 @@ class FakeWorker(FakePlace):
             case Edit(message_id, text):
                 self.leaf = self.store.message(message_id).parent_id
                 self.send(text)
-            case Regenerate():
-                self.regenerate()
+            case Regenerate(message_id=message_id):
+                self.regenerate(message_id)
             case Continue():
                 self.extend()
             case Stats():
                 say(self.memory.kv())
+            case Draft() | Count():
+                weigh(command)
             case _:
                 self.memory.obey(command)
 
@@ -144,11 +148,11 @@ class FakeWorker(FakePlace):
         else:
             self.leaf = answer.id
 
-    def regenerate(self) -> None:
-        """Answer the last message again, with another word in front."""
+    def regenerate(self, user_id: int | None) -> None:
+        """Answer a message, or the last one, again, with another word in front."""
         assert self.leaf is not None
         assert self.session is not None
-        user_id = self.store.message(self.leaf).parent_id
+        user_id = user_id or self.store.message(self.leaf).parent_id
         assert user_id is not None
         user = self.store.message(user_id)
         answer = self.store.add_message(
@@ -193,6 +197,7 @@ class FakeWorker(FakePlace):
             say(PrefixBreak(12, "old", "new", 34, "The template rewrote it."))
             say(Notice("A word from the worker."))
         script = CODE if text == "code" else f"{again}You said: {text[:300]}"
+        script = text.removeprefix("say ") if text.startswith("say ") else script
         size = max(7, len(script) // 50)
         pieces = [script[at : at + size] for at in range(0, len(script), size)]
         written = ""
@@ -228,6 +233,8 @@ class FakeWorker(FakePlace):
                 return True
             if isinstance(command, Stats):
                 return False
+            if isinstance(command, Draft | Count):
+                weigh(command)
         sys.exit(0)
 
     def end(

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from textual.pilot import Pilot
 from textual.widgets import TextArea
 
+from chatkv.tui.app import ChatkvApp
 from chatkv.tui.screens.chat import ChatScreen
+from chatkv.tui.screens.events import EventsScreen
 from chatkv.tui.screens.overlong import OverlongScreen
 from chatkv.tui.screens.summary import SummaryScreen
+from chatkv.tui.widgets.memory.event_log import EventLog
 from tui.driving import chat_of, composer, idle, say, sees, send, states, until
 from tui.key_checks import checks
 
@@ -21,7 +26,7 @@ async def complete(pilot: Pilot[None], key: str) -> None:
     await say(pilot, "think")
     composer(pilot).put("no command")
     await pilot.press(key)
-    assert pilot.app.focused is not composer(pilot)
+    assert composer(pilot).message == "no command"
 
 
 async def in_summary(pilot: Pilot[None]) -> TextArea:
@@ -86,3 +91,38 @@ async def write_on(pilot: Pilot[None], key: str) -> None:
         await until(pilot, lambda: composer(pilot).message == HUGE)
         composer(pilot).put("")
     assert states(pilot) == ["complete"]
+
+
+@checks(
+    "chat.events",
+    "events.close",
+    "events.up",
+    "events.down",
+    "events.page_up",
+    "events.page_down",
+    whole=True,
+)
+async def list_events(pilot: Pilot[None], key: str) -> None:
+    for n in range(60):
+        app_of(pilot).desk._meter.note(f"number {n} happened")
+    for wanted in ("escape", "f12"):
+        await pilot.press("f12")
+        await until(pilot, lambda: isinstance(pilot.app.screen, EventsScreen))
+        await sees(pilot, "60 events, the newest first", "number 59 happened")
+        log = pilot.app.screen.query_one(EventLog)
+        for down, up in (("down", "up"), ("j", "k"), ("pagedown", "pageup")):
+            await pilot.press(down)
+            await until(pilot, partial(scrolled, log, True))
+            await pilot.press(up)
+            await until(pilot, partial(scrolled, log, False))
+        await pilot.press(wanted)
+        await until(pilot, lambda: isinstance(pilot.app.screen, ChatScreen))
+
+
+def scrolled(log: EventLog, down: bool) -> bool:
+    return (log.scroll_offset.y > 0) is down
+
+
+def app_of(pilot: Pilot[None]) -> ChatkvApp:
+    assert isinstance(pilot.app, ChatkvApp)
+    return pilot.app

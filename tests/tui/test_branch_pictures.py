@@ -11,7 +11,7 @@ import pytest
 from textual.pilot import Pilot
 
 from chatkv.store import Store, this_process
-from chatkv.tui.place import Place
+from chatkv.tui.talk.place import Place
 from tui.driving import NOON, composer, make_app, places, ready, say, sees, settled
 from tui.picturing import WIDE, Compare, picture
 

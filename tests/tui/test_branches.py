@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from chatkv.protocol import Error, Fork, Open, Opened, Ready, Send, Switch
 from chatkv.store import Store
-from chatkv.tui.branches import position, with_alternatives
-from chatkv.tui.conversation import Conversation
-from chatkv.tui.exchange import Exchange, Issue, Rebuild, Refresh, Say
-from chatkv.tui.widgets.switcher import Switcher
+from chatkv.tui.talk.branches import position, with_alternatives
+from chatkv.tui.talk.conversation import Conversation
+from chatkv.tui.talk.exchange import Exchange, Issue, Rebuild, Refresh, Say
+from chatkv.tui.widgets.talk.switcher import Switcher
 from tui.driving import (
     chat_of,
     idle,

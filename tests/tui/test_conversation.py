@@ -22,8 +22,8 @@ from chatkv.protocol import (
     Thought,
     Turn,
 )
-from chatkv.tui.conversation import Conversation
-from chatkv.tui.exchange import Exchange, GiveBack, Issue, Rebuild, Reload, Say, Show, Stream, Update
+from chatkv.tui.talk.conversation import Conversation
+from chatkv.tui.talk.exchange import Exchange, GiveBack, Issue, Rebuild, Reload, Say, Show, Stream, Update
 
 READY = Ready("m", "cpu", "bfloat16", 8192, 1, 1.0)
 

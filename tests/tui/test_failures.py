@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chatkv.store import Store
-from chatkv.tui.exchange import Update
+from chatkv.tui.talk.exchange import Update
 from chatkv.tui.widgets.activity import Activity
 from tui.driving import (
     composer,

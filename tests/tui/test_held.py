@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from chatkv.client import WorkerClient
 from chatkv.protocol import Event, Opened, Ready
-from chatkv.tui.conversation import Conversation
-from chatkv.tui.exchange import Exchange, Front, GiveBack, Issue
-from chatkv.tui.held import Held
-from chatkv.tui.launch import with_model
-from chatkv.tui.link import Died, Left, Link, Started
-from chatkv.tui.stock import Offer, Stock
+from chatkv.tui.behind.launch import with_model
+from chatkv.tui.behind.link import Died, Left, Link, Started
+from chatkv.tui.behind.stock import Offer, Stock
+from chatkv.tui.talk.conversation import Conversation
+from chatkv.tui.talk.exchange import Exchange, Front, GiveBack, Issue
+from chatkv.tui.talk.held import Held
 from tui.model_shelf import OTHER, shelve, write_folder
 
 A, B, C = "a", "b", "c"
@@ -79,7 +79,9 @@ def test_the_banner_says_where_the_model_is(spec: str, here: bool | None, words:
     held.loaded, held.loading = A, "org/a"
     held.take(B, spec)
     held.here = here
-    assert held.words == f"{words} Read only until you choose: Enter, Ctrl+L or a click here."
+    assert (
+        held.words == f"{words} Read only until you choose: ⟨composer.submit⟩, ⟨chat.model⟩ or a click here."
+    )
 
 
 def talk(model: str) -> Conversation:

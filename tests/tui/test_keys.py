@@ -11,8 +11,11 @@ from textual.binding import Binding
 import tui.branch_key_checks
 import tui.list_key_checks
 import tui.memory_key_checks
-import tui.model_key_checks  # noqa: F401 (they register their checks)
-from chatkv.tui.screens.help import spoken
+import tui.model_key_checks
+import tui.setting_key_checks
+import tui.turn_key_checks
+import tui.writing_key_checks  # noqa: F401 (they register their checks)
+from chatkv.tui.settings.keymap import spoken
 from tui.driving import (
     chat_of,
     composer,

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from chatkv.protocol import Accepted, Ready, Restored, Saving
 from chatkv.store import Store
-from chatkv.tui.gauges import Meter
+from chatkv.tui.memory.meter import Meter
 from chatkv.tui.screens.chat import ChatScreen
-from chatkv.tui.telling import told
+from chatkv.tui.talk.telling import told
 from chatkv.tui.widgets.activity import spoken
 from tui.driving import composer, make_app, places, ready, say, sees, send, settled, shown, states, streaming
 

@@ -12,8 +12,8 @@ from chatkv.store import Store
 from chatkv.tui.screens.overlong import OverlongScreen
 from chatkv.tui.screens.summary import SummaryScreen
 from chatkv.tui.widgets.activity import Activity
-from chatkv.tui.widgets.chart import GrowthChart
-from chatkv.tui.widgets.sidebar import Sidebar
+from chatkv.tui.widgets.memory.chart import GrowthChart
+from chatkv.tui.widgets.memory.sidebar import Sidebar
 from tui.driving import (
     chat_of,
     composer,
@@ -46,15 +46,20 @@ def tells(pilot: Pilot[None], words: str) -> bool:
     return words in str(pilot.app.screen.query_one(Activity).render())
 
 
+def room_made(pilot: Pilot[None]) -> list[int]:
+    """Turns that the chart marks, since room was made before them."""
+    return [column.turn for column in pilot.app.screen.query_one(GrowthChart)._columns if column.made_room]
+
+
 async def test_turns_are_pinned_compacted_and_marked(tmp_path: Path) -> None:
     async with make_app(tmp_path).run_test(size=SIZE) as pilot:
         await talk(pilot, "one", "two", "three")
         await send(pilot, "/pin 2")
         await sees(pilot, "◆ pinned · 2")
         await send(pilot, "/compact")
-        await sees(pilot, "▿ summarized · 1", "▼ turn 1 is summarized · /summary shows it")
-        await sees(pilot, "░ summary", "◆ pinned", "▒ near", "Compacted turn 1:", "▾", "Σ")
-        assert pilot.app.screen.query_one(GrowthChart)._compactions == (3,)
+        await sees(pilot, "▿ summarized · 1", "▼ turn 1 is summarized · /summary")
+        await sees(pilot, "░ summary", "◆ pinned", "▒ near", "Compacted turn 1:", "▾ room made", "Σ")
+        assert room_made(pilot) == [4]
         await send(pilot, "/unpin 2")
         await until(pilot, lambda: "◆ pinned · 2" not in shown(pilot))
         await send(pilot, "/unpin")
@@ -103,7 +108,7 @@ async def test_a_message_may_begin_with_a_slash(tmp_path: Path) -> None:
         await pilot.press("ctrl+n")
         await until(pilot, lambda: states(pilot) == [])
         await say(pilot, "//help")
-        await pilot.press("up", "end", "enter")
+        await pilot.press("f3", "end", "enter")
         await idle(pilot)
         assert chat_of(pilot).board.turns[0].prompt == "/help", "an edited message is never a command"
 
@@ -112,7 +117,7 @@ async def test_commands_are_shown_while_they_are_typed(tmp_path: Path) -> None:
     async with make_app(tmp_path).run_test(size=SIZE) as pilot:
         await ready(pilot)
         await pilot.press("slash")
-        await sees(pilot, "/compact [instructions]", "… 6 more")
+        await sees(pilot, "/compact [instructions]", "… 19 more")
         await pilot.press("r")
         await until(pilot, lambda: "/compact" not in shown(pilot))
         await sees(pilot, "/recall words", "Search the archive")
@@ -128,7 +133,7 @@ async def test_what_was_recalled_is_a_folded_line_also_after_a_resume(tmp_path: 
         await sees(pilot, "recalled 1 round and 1 passage · 412 tokens")
         assert "Miso" not in shown(pilot)
         pilot.app.screen.query_one("TurnView Recollected", Collapsible).collapsed = False
-        await sees(pilot, "turns 1–2", "The cat is called Miso.", "log.txt", f"{'recalled':<9}{412:>9}")
+        await sees(pilot, "turns 1–2", "The cat is called Miso.", "log.txt", f"recalled{412:>9}")
     async with make_app(tmp_path, "--hold", resume="last").run_test(size=SIZE) as pilot:
         await sees(pilot, "recalled 5 words")
         pilot.app.screen.query_one("TurnView Recollected", Collapsible).collapsed = False
@@ -144,8 +149,11 @@ async def test_old_compactions_are_marked_after_a_resume(tmp_path: Path) -> None
         store.add_summary(session.id, session.leaf_id, "They met.", origin="model")
         store.add_summary(session.id, session.leaf_id, "They met!", origin="edited")
     async with make_app(tmp_path, "--hold", resume="last").run_test(size=SIZE) as pilot:
-        await sees(pilot, "You said: two", "▾")
-        assert pilot.app.screen.query_one(GrowthChart)._compactions == (2,)
+        await sees(pilot, "You said: two", "▾ room made")
+        release(pilot)
+        await ready(pilot)
+        await say(pilot, "three")
+        await until(pilot, lambda: room_made(pilot) == [3])
 
 
 async def test_what_is_found_by_hand_goes_with_the_next_message(tmp_path: Path) -> None:
@@ -244,5 +252,5 @@ async def test_low_terminals_keep_the_notices_in_sight(tmp_path: Path) -> None:
         async with make_app(tmp_path / str(n)).run_test(size=(110, height)) as pilot:
             await talk(pilot, "one", "two")
             await send(pilot, "/compact")
-            await sees(pilot, "· Compacted turn 1:", "hard▴", "Σ")
+            await sees(pilot, "• Compacted turn 1:", "hard▵", "Σ")
             assert pilot.app.screen.query_one(Sidebar).display

@@ -24,9 +24,9 @@ from chatkv.protocol import (
     Summarized,
     TurnMark,
 )
-from chatkv.tui.conversation import Conversation
-from chatkv.tui.exchange import Choose, Found, GiveBack, Recollection, Remark, Say, Summed
-from chatkv.tui.telling import divider, named, recollection, spans, told
+from chatkv.tui.talk.conversation import Conversation
+from chatkv.tui.talk.exchange import Choose, Found, GiveBack, Recollection, Remark, Say, Summed
+from chatkv.tui.talk.telling import divider, named, recollection, spans, told
 from tui.test_conversation import answered, commands, returned, started, turn
 
 ROUNDS = (RecalledRound(3, 5, "The cat is Miso."), RecalledRound(0, 0, "A page.", "log.txt"))
@@ -72,9 +72,9 @@ def test_marks_outlive_a_turn_that_leaves_no_trace() -> None:
     ("marks", "words"),
     [
         (("verbatim", "pinned"), ""),
-        (("summarized", "verbatim"), "▼ turn 1 is summarized · /summary shows it"),
-        (("archived", "archived", "pinned"), "▼ turns 1–2 are archived · /recall finds them"),
-        (("archived", "summarized"), "▼ turn 1 is archived, turn 2 is summarized · /summary shows it"),
+        (("summarized", "verbatim"), "▼ turn 1 is summarized · /summary"),
+        (("archived", "archived", "pinned"), "▼ turns 1–2 are archived · /recall"),
+        (("archived", "summarized"), "▼ turn 1 is archived, turn 2 is summarized · /summary"),
     ],
 )
 def test_the_divider_says_what_left_the_context(marks: tuple[str, ...], words: str) -> None:

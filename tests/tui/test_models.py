@@ -9,9 +9,9 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from chatkv.store import Store
-from chatkv.tui.exchange import Update
 from chatkv.tui.screens.chat import ChatScreen
 from chatkv.tui.screens.models import ModelScreen, SpecScreen
+from chatkv.tui.talk.exchange import Update
 from chatkv.tui.widgets.banner import Banner
 from tui.driving import (
     chat_of,
@@ -214,7 +214,7 @@ async def test_the_model_stays_while_an_answer_runs(tmp_path: Path) -> None:
         await send(pilot, "slow one")
         await streaming(pilot)
         await send(pilot, f"/model {OTHER}")
-        await sees(pilot, "The model can be changed after that.")
+        await sees(pilot, "The model can be changed after")
         assert composer(pilot).message == f"/model {OTHER}"
         await pilot.press("ctrl+l")
         assert isinstance(pilot.app.screen, ChatScreen)

@@ -17,15 +17,16 @@ from chatkv.client import WorkerClient
 from chatkv.config import Config, SamplingConfig
 from chatkv.protocol import Accepted, Delta, Event, Kv, Loading, Notice, Prefill, Ready, Turn
 from chatkv.tui import units
-from chatkv.tui.blocks import BlockSplitter
-from chatkv.tui.gauges import Meter, TurnRow
+from chatkv.tui.behind.launch import usual_worker_argv
+from chatkv.tui.behind.link import Died, Left, Link, Started
 from chatkv.tui.inert import inert, one_line
-from chatkv.tui.launch import usual_worker_argv
-from chatkv.tui.link import Died, Left, Link, Started
-from chatkv.tui.widgets import bar
-from chatkv.tui.widgets.pastes import Pastes, from_terminal
-from chatkv.tui.widgets.turn import clipped
-from chatkv.tui.widgets.turns_table import line, totals
+from chatkv.tui.memory.gauges import TurnRow
+from chatkv.tui.memory.meter import Meter
+from chatkv.tui.prose.blocks import BlockSplitter
+from chatkv.tui.widgets.memory import bar
+from chatkv.tui.widgets.memory.turns_table import line, totals
+from chatkv.tui.widgets.talk.turn import clipped
+from chatkv.tui.writing.pastes import Pastes, from_terminal
 from tui.driving import places
 
 PIECES = (
@@ -145,10 +146,10 @@ def test_totals_add_up_and_weigh_rates_by_tokens() -> None:
 @given(st.floats(0, 1e12), st.floats(0, 1e12), st.floats(0, 1e12), st.integers(0, 200))
 def test_bars_are_as_wide_as_asked(used: float, more: float, budget: float, width: int) -> None:
     parts = bar.memory(used, used + more, budget, width)
-    assert sum(map(len, parts)) == width
+    assert sum(len(text) for _, text in parts) == width
     assert sum(map(len, bar.progress(used, budget, width))) == width
     if used > 0 and budget > 0 and width > 0:
-        assert parts[0], "what is used is never invisible"
+        assert parts[0][0] == "used", "what is used is never invisible"
 
 
 @pytest.mark.parametrize(
@@ -192,15 +193,15 @@ def test_gauges_follow_a_turn() -> None:
     meter.on_event(Prefill(6, 9, reused=4, prefilled_early=2))
     assert (phase_of(meter), meter.gauges.current) == (
         "prefill",
-        TurnRow(1, 4, 2, prefilled=6, kv_tokens=6, live=True),
+        TurnRow(1, 4, 2, prefilled=6, kv_tokens=12, live=True),
     )
-    meter.on_event(Prefill(9, 9))
+    meter.on_event(Prefill(9, 9, reused=4, prefilled_early=2))
     for n in (1, 2, 3):
         meter.on_event(Delta(2, "x", n))
         clock.now_s += 0.1
     current = meter.gauges.current
     assert current is not None
-    assert (current.decoded, current.kv_tokens, current.ttft_s) == (3, 12, 0.5)
+    assert (current.decoded, current.kv_tokens, current.ttft_s) == (3, 18, 0.5)
     assert current.tpot_s == pytest.approx(0.1)
     meter.on_event(Kv(11, 110, 200, 1000, 8192))
     assert meter.gauges.current is not None

@@ -8,8 +8,8 @@ from pathlib import Path
 from textual.pilot import Pilot
 
 from chatkv.store import Store
-from chatkv.tui.library import StoredHit, StoredSession
-from chatkv.tui.listing import Choice, Heading, choice, fitting, rows
+from chatkv.tui.behind.library import StoredHit, StoredSession
+from chatkv.tui.behind.listing import Choice, Heading, choice, fitting, rows
 from chatkv.tui.screens.sessions import SessionsScreen
 from chatkv.tui.widgets.session_list import SessionList
 from chatkv.tui.widgets.session_rows import content

@@ -13,7 +13,7 @@ from textual.widgets import Label
 from chatkv.errors import UsageError
 from chatkv.protocol import Compact, Keep, Pin, Recall, Set, Unpin
 from chatkv.tui.screens.help import HelpScreen
-from chatkv.tui.slash import COMMANDS, POLICIES, Act, Wish, as_typed, completed, matching, read
+from chatkv.tui.writing.slash import COMMANDS, POLICIES, Act, Wish, as_typed, matching, message_of, read
 from tui.driving import make_app, ready, send, until
 
 README = Path(__file__).parents[2] / "README.md"
@@ -36,6 +36,22 @@ MEANT: list[tuple[str, Wish | str]] = [
     ("/model", Act("model")),
     ("/model  org/name ", Act("model", "org/name")),
     ("/help", Act("help")),
+    ("/set sampling.temperature  0.7 ", Set("sampling.temperature", "0.7")),
+    ("/settings", Act("settings")),
+    ("/theme", Act("theme")),
+    ("/theme nord", Act("theme", "nord")),
+    ("/edit", Act("edit")),
+    ("/retry", Act("retry")),
+    ("/continue", Act("continue")),
+    ("/stop", Act("stop")),
+    ("/copy", Act("copy")),
+    ("/find", Act("find")),
+    ("/find the boat", Act("find", "the boat")),
+    ("/sessions", Act("sessions")),
+    ("/rename A better title", Act("rename", "A better title")),
+    ("/export", Act("export")),
+    ("/export a.json", Act("export", "a.json")),
+    ("/quit", Act("quit")),
     ("//help", "/help"),
     ("//text", "/text"),
     ("///help", "//help"),
@@ -73,6 +89,9 @@ def test_every_command_of_the_table_is_tried() -> None:
         ("/policy best", "attended"),
         ("/new --cary", "--carry"),
         ("/help me", "nothing behind"),
+        ("/edit me", "nothing behind"),
+        ("/rename ", "title"),
+        ("/set sampling.seed", "sampling.temperature 0.7"),
         ("/keep", "path"),
         ("/keep /no/such/file", "/no/such/file"),
         ("/keep /", "cannot be read"),
@@ -112,19 +131,23 @@ def test_every_message_can_be_sent_as_it_is(message: str) -> None:
 
 
 @given(st.sampled_from(NAMES), st.integers(1, 8))
-def test_completion_leads_to_a_command_that_begins_so(name: str, n_typed: int) -> None:
+def test_what_is_typed_may_become_the_commands_that_begin_so(name: str, n_typed: int) -> None:
     typed = f"/{name[:n_typed]}"
-    whole = completed(typed)
-    assert whole is not None
-    assert whole.startswith(typed)
-    assert whole.strip().removeprefix("/") in NAMES
     assert {command.name for command in matching(typed)} == {n for n in NAMES if n.startswith(typed[1:])}
 
 
-def test_completion_ends_where_arguments_begin() -> None:
+def test_where_arguments_have_begun_one_command_is_left() -> None:
     assert [command.name for command in matching("/pin 3")] == ["pin"]
     assert matching("/etc is") == matching("hello") == matching("/pin\nx") == ()
-    assert completed("/pin 3") is completed("hello") is completed("") is None
+
+
+@given(st.lists(st.sampled_from(["/", "a", " ", "\n", "help", "pin 1"]), max_size=6).map("".join))
+def test_a_command_is_no_message_and_all_else_is(text: str) -> None:
+    try:
+        wish = read(text, 1)
+    except UsageError:
+        wish = Act("help")
+    assert message_of(text) == (wish if isinstance(wish, str) else None)
 
 
 async def test_help_lists_every_command(tmp_path: Path) -> None:

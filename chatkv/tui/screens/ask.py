@@ -12,6 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Label
 
 from chatkv.tui.inert import inert
+from chatkv.tui.widgets.inert_input import InertInput
 
 
 class ConfirmScreen(ModalScreen[bool]):
@@ -63,7 +64,7 @@ class NameScreen(ModalScreen[str | None]):
         """The title in an input."""
         with Vertical(classes="dialog"):
             yield Label("Rename the session", classes="question")
-            yield Input(self._title, compact=True)
+            yield InertInput(self._title, compact=True)
             yield Label("Enter saves · Esc cancels", classes="detail")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:

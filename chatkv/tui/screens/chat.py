@@ -8,68 +8,87 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
-from textual.widgets import Footer, TextArea
+from textual.widgets import Footer
 
-from chatkv.tui.desk import Desk
-from chatkv.tui.exchange import (
+from chatkv.tui.behind.desk import Desk
+from chatkv.tui.inert import inert
+from chatkv.tui.memory.gauges import Gauges
+from chatkv.tui.messages import BranchWanted, GaugesChanged, MoreWanted, Updated
+from chatkv.tui.prose.seeking import Seeker
+from chatkv.tui.screens.chat_keys import CHAT_KEYS
+from chatkv.tui.screens.commanding import Commanding
+from chatkv.tui.screens.copying import Copying
+from chatkv.tui.screens.drafting import Drafting
+from chatkv.tui.screens.finding import Finding
+from chatkv.tui.screens.fronts import ask_about, fail_front, show_models, show_summary, update_front
+from chatkv.tui.screens.turn_actions import TurnActions
+from chatkv.tui.screens.view_actions import ViewActions
+from chatkv.tui.talk.exchange import (
     Choose,
+    Clear,
     Found,
     Front,
     GiveBack,
+    Labelled,
+    Perform,
     Rebuild,
     Remark,
+    Restore,
     Say,
     Show,
     Stream,
     Summed,
+    Tokens,
 )
-from chatkv.tui.gauges import Gauges
-from chatkv.tui.inert import inert
-from chatkv.tui.messages import BranchWanted, GaugesChanged, MoreWanted, Submitted, Updated
-from chatkv.tui.screens.chat_keys import CHAT_KEYS
-from chatkv.tui.screens.fronts import ask_about, fail_front, show_models, show_summary, update_front
-from chatkv.tui.screens.turn_actions import TurnActions
-from chatkv.tui.slash import SlashCommand
 from chatkv.tui.widgets.activity import Activity
 from chatkv.tui.widgets.banner import Banner, lasting
-from chatkv.tui.widgets.completions import Completions
-from chatkv.tui.widgets.composer import Composer
-from chatkv.tui.widgets.gauge_line import GaugeLine
-from chatkv.tui.widgets.recollected import Recollected
-from chatkv.tui.widgets.sidebar import Sidebar
-from chatkv.tui.widgets.transcript import Transcript
+from chatkv.tui.widgets.find_bar import FindBar, FindInput
+from chatkv.tui.widgets.hints import named
+from chatkv.tui.widgets.memory.gauge_line import GaugeLine
+from chatkv.tui.widgets.memory.sidebar import Sidebar
+from chatkv.tui.widgets.narrow import NarrowCompositor
+from chatkv.tui.widgets.talk.recollected import Recollected
+from chatkv.tui.widgets.talk.transcript import Transcript
+from chatkv.tui.widgets.talk.turn_focus import TurnFocus
+from chatkv.tui.widgets.writing.completions import Completions
+from chatkv.tui.writing.slash import SlashCommand
 
 _GAUGES_S = 0.25
 """Figures move at most four times a second; more is a blur, and drawing takes time from decoding."""
 
 
-class ChatScreen(TurnActions):
+class ChatScreen(Drafting, Finding, Commanding, Copying, TurnActions, ViewActions):
     """Listens to its widgets and to what comes from behind the screen."""
 
+    AUTO_FOCUS = "Composer"
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 (an instance variable in Textual's types)
         (0, "-narrow"),
         (90, "-wide"),
+        (170, "-broad"),
     ]
     VERTICAL_BREAKPOINTS = [  # noqa: RUF012
         (0, "-short"),
         (18, "-low"),
         (32, "-middling"),
         (40, "-tall"),
+        (60, "-high"),
     ]
 
     BINDINGS: ClassVar[list[BindingType]] = CHAT_KEYS
 
     def __init__(self, desk: Desk, *, sidebar: bool) -> None:
         super().__init__(classes="" if sidebar else "-folded")
+        self._compositor = NarrowCompositor()
         self._desk = desk
         self._transcript = Transcript()
+        self._find_bar, self._seeker = FindBar(), Seeker()
         self._banner = Banner()
         self._activity = Activity()
         self._gauge_line = GaugeLine()
         self._found = Recollected(note=" · goes with your next message")
         self._found.id = "found"
         self._completions = Completions()
-        self._composer = Composer()
+        self._composer = self._make_composer(self._completions)
         self._sidebar = Sidebar()
         self._gauges: Gauges | None = None
         self._keys_for: tuple[object, ...] = ()
@@ -79,6 +98,7 @@ class ChatScreen(TurnActions):
         with Horizontal(id="body"):
             with Vertical(id="talk"):
                 yield self._transcript
+                yield self._find_bar
                 yield self._found
                 yield self._banner
                 yield self._activity
@@ -91,7 +111,6 @@ class ChatScreen(TurnActions):
     def on_mount(self) -> None:
         """The composer is where keys go."""
         self._composer.focus()
-        self.set_interval(_GAUGES_S, self._draw_gauges)
 
     # What comes from behind the screen
 
@@ -107,8 +126,11 @@ class ChatScreen(TurnActions):
                 self._transcript.remark(conversation.board.exchanges)
             case Stream(key, text, thought):
                 self._transcript.stream(key, text, thought)
-            case GiveBack(text):
-                self._composer.give_back(text)
+                return  # one for each token, and no state changes with it
+            case GiveBack() | Tokens() | Labelled() | Clear() | Restore():
+                self._draft(message.update)
+            case Perform(name, about):
+                self._perform(name, about)
             case Say(text, level):
                 self._say(text, level)
             case Found(recollection):
@@ -119,10 +141,13 @@ class ChatScreen(TurnActions):
                 self._to_front(name)
             case Choose() as choose:
                 ask_about(self.app, choose, self._desk.settle)
+        self.find_again()
         self._mark_state()
 
     @on(GaugesChanged)
     def _on_gauges(self, message: GaugesChanged) -> None:
+        if self._gauges is None:
+            self.set_timer(_GAUGES_S, self._draw_gauges)
         self._gauges = message.gauges
 
     def _draw_gauges(self) -> None:
@@ -132,6 +157,7 @@ class ChatScreen(TurnActions):
         self._sidebar.show(gauges)
         self._activity.show(gauges)
         self._gauge_line.show_gauges(gauges)
+        self.find_again()
         self._mark_state()
 
     def _to_front(self, name: Literal["help", "summary", "models"]) -> None:
@@ -143,19 +169,14 @@ class ChatScreen(TurnActions):
             show_summary(self.app, self._desk)
 
     def _say(self, text: str, level: Literal["info", "warning", "error"]) -> None:
-        self._sidebar.say(text)
+        text = named(self, text)
         if level == "error":
             self._activity.fail(text)
-            fail_front(self.app)
+            fail_front(self.app, text)
         if level != "info" or not self._sidebar.display:
             self.notify(inert(text), severity="information" if level == "info" else level, markup=False)
 
     # What comes from the widgets
-
-    @on(Submitted)
-    def _on_submitted(self, message: Submitted) -> None:
-        self._activity.fail("")
-        self._desk.enter(message.text)
 
     @on(MoreWanted)
     def _on_more(self, message: MoreWanted) -> None:
@@ -164,12 +185,6 @@ class ChatScreen(TurnActions):
     @on(BranchWanted)
     def _on_branch(self, message: BranchWanted) -> None:
         self._desk.do(self._desk.conversation.switch(message.side, message.steps, message.key))
-
-    @on(TextArea.Changed)
-    def _on_typed(self) -> None:
-        self._composer.count()
-        editing = self._desk.conversation.editing is not None
-        self._completions.show("" if editing else self._composer.text)
 
     def begin_command(self, command: SlashCommand) -> None:
         """Carry out a command of the palette; one that takes words is written into the composer."""
@@ -185,14 +200,20 @@ class ChatScreen(TurnActions):
         """Keys that mean something only now and then are free for others at other times."""
         conversation = self._desk.conversation
         match action:
+            case "stop" if isinstance(self.focused, FindInput):
+                return False
             case "stop":
                 waiting = bool(conversation.board.queue) or conversation.memory.compacting
                 marked = conversation.branches.marked is not None
                 return conversation.busy or waiting or marked or conversation.editing is not None
             case "extend":
                 return conversation.can_extend
-            case "regenerate" | "copy_answer" | "edit" | "mark_above" | "mark_below" | "fork":
+            case "regenerate" | "copy_answer" | "edit" | "mark_above" | "mark_below" | "fork" | "find":
                 return bool(conversation.board.turns)
+            case "recalled" | "copy_code":
+                return self._turn_has(action)
+            case "thoughts":
+                return not parameters or self._turn_has(action)
             case "wording_before" | "wording_after":
                 return any(turn.asked for turn in conversation.board.turns)
             case "answer_before" | "answer_after":
@@ -202,11 +223,12 @@ class ChatScreen(TurnActions):
     def action_stop(self) -> None:
         """Leave edit mode, else unmark the turn, else stop the answer and take back what is queued."""
         conversation = self._desk.conversation
+        marked = conversation.branches.marked is not None
         if conversation.editing is not None:
             conversation.editing = None
-            self._composer.put("")
+            self._composer.end_edit()
             self._mark_state()
-        elif conversation.branches.marked is not None and not conversation.busy:
+        elif isinstance(self.focused, TurnFocus) or (marked and not conversation.busy):
             self._unmark()
         else:
             self._desk.do(self._desk.conversation.stop())
@@ -223,28 +245,6 @@ class ChatScreen(TurnActions):
         """Choose the model that answers from now on."""
         self._desk.models.ask()
 
-    def action_sidebar(self) -> None:
-        """Show or hide the sidebar; in a small terminal, over the transcript."""
-        shown = self._sidebar.display
-        self.set_class(shown, "-folded")
-        self.set_class(not shown, "-unfolded")
-
-    def action_page_up(self) -> None:
-        """Scroll the conversation a page up."""
-        self._transcript.page(-1)
-
-    def action_page_down(self) -> None:
-        """Scroll the conversation a page down."""
-        self._transcript.page(1)
-
-    def action_top(self) -> None:
-        """Go to the beginning."""
-        self._transcript.to_top(self._desk.conversation.board.exchanges)
-
-    def action_end(self) -> None:
-        """Go to the end and follow it."""
-        self._transcript.to_end(self._desk.conversation.board.exchanges)
-
     def action_try_again(self) -> None:
         """Start the model process again."""
         if not self._desk.try_again():
@@ -254,11 +254,13 @@ class ChatScreen(TurnActions):
         """Show edit mode, what lasts and, when other keys make sense than before, other keys."""
         conversation = self._desk.conversation
         editing = conversation.editing is not None
-        self._composer.border_title = self._mode()
+        if (mode := named(self, self._mode())) != (self._composer.border_title or ""):
+            self._composer.border_title = mode
         self._composer.set_class(editing, "-editing")
         self._composer.set_class(bool(conversation.place.writer) or conversation.held.strange, "-reading")
         self._banner.show(lasting(self._desk.gauges, conversation.place, conversation.held))
         self._banner.chooses = conversation.held.strange
+        self._leave_turns()
         self._transcript.show_marked(conversation.branches.marked)
         keys_for = (
             conversation.busy,
@@ -266,7 +268,7 @@ class ChatScreen(TurnActions):
             editing,
             bool(conversation.board.queue) or conversation.memory.compacting,
             bool(conversation.board.turns),
-            conversation.branches.marked is not None,
+            conversation.branches.marked,
         )
         if keys_for != self._keys_for:
             self._keys_for = keys_for

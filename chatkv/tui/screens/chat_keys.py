@@ -17,16 +17,25 @@ CHAT_KEYS: list[BindingType] = [
         "Stop the answer; take back what is queued; leave edit mode; unmark the turn",
         show=True,
     ),
-    _key(
-        "ctrl+o,f2", "sessions", "Sessions", "Search and list all sessions: open, rename, delete", show=True
-    ),
+    _key("ctrl+o", "sessions", "Sessions", "Search and list all sessions: open, rename, delete", show=True),
+    _key("f2", "editor", "Editor", "Write the message in your own editor ($VISUAL or $EDITOR)"),
     _key("ctrl+n", "new", "New", "Start a new session", show=True),
-    _key("ctrl+r", "regenerate", "Again", "Answer the last message again", show=True),
+    _key(
+        "ctrl+r",
+        "regenerate",
+        "Again",
+        "Answer the last message again, or that of the marked turn",
+        show=True,
+    ),
     _key("ctrl+g", "extend", "Continue", "Continue an answer that was cut or stopped", show=True),
     _key("f3", "edit", "Edit", "Edit your last message, or that of the marked turn, and send it anew"),
     _key("f4", "fork", "Fork", "Go on from the marked turn; what followed it stays as a branch"),
     _key("ctrl+up,alt+up", "mark_above", "Mark above", "Mark a turn: the last one, then the one above"),
     _key("ctrl+down,alt+down", "mark_below", "Mark below", "Mark the turn below; past the last one, none"),
+    _key("ctrl+f", "find", "Find", "Find words in the conversation"),
+    _key(
+        "ctrl+t", "thoughts", "Thoughts", "Unfold or fold thoughts: of the marked or last turn, and new ones"
+    ),
     _key("f6", "wording_before", "Wording before", "Show the wording of the question before this one"),
     _key("f7", "wording_after", "Wording after", "Show the wording of the question after this one"),
     _key("f8", "answer_before", "Answer before", "Show the answer before this one, and what followed it"),
@@ -34,6 +43,7 @@ CHAT_KEYS: list[BindingType] = [
     _key("ctrl+l", "model", "Model", "Choose the model that answers from now on"),
     _key("ctrl+y", "copy_answer", "Copy", "Copy the last answer, or that of the marked turn"),
     _key("ctrl+b", "sidebar", "Memory", "Show or hide the memory sidebar", show=True),
+    _key("f12", "events", "Events", "List what happened in this session: room made, errors, broken prefixes"),
     _key("pageup", "page_up", "Page up", "Scroll the conversation up"),
     _key("pagedown", "page_down", "Page down", "Scroll the conversation down"),
     _key("ctrl+home", "top", "Top", "Go to the beginning of the conversation"),

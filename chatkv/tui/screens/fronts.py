@@ -8,9 +8,9 @@ from typing import Any
 from textual.app import App
 
 from chatkv.protocol import Summarized
-from chatkv.tui.desk import Desk
-from chatkv.tui.exchange import Choose, Issue
+from chatkv.tui.behind.desk import Desk
 from chatkv.tui.screens.summary import SummaryScreen
+from chatkv.tui.talk.exchange import Choose, Issue
 
 
 def show_summary(app: App[Any], desk: Desk) -> None:
@@ -25,7 +25,7 @@ def show_models(app: App[Any], desk: Desk) -> None:
 
     if not isinstance(app.screen, ModelScreen):
         held = desk.conversation.held
-        app.push_screen(ModelScreen(desk.models.offers, held), desk.models.chosen)
+        app.push_screen(ModelScreen(desk.models.offers, desk.models.room, held), desk.models.chosen)
 
 
 def ask_about(app: App[Any], choose: Choose, settle: Callable[[str, str | None], None]) -> None:
@@ -42,7 +42,7 @@ def update_front(app: App[Any], summary: Summarized) -> None:
         app.screen.show(summary)
 
 
-def fail_front(app: App[Any]) -> None:
+def fail_front(app: App[Any], error: str) -> None:
     """Something that was asked for failed."""
     if isinstance(app.screen, SummaryScreen):
-        app.screen.fail()
+        app.screen.fail(error)

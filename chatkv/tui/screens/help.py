@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -12,13 +11,15 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Label
 
-from chatkv.tui.slash import COMMANDS
+from chatkv.tui.inert import inert
+from chatkv.tui.settings.keymap import Keymap, places, spoken
+from chatkv.tui.writing.slash import COMMANDS
 
 _COMMANDS_BELOW = "Message"
 
 
 class HelpScreen(ModalScreen[None]):
-    """Shows the bindings of each place under its name, and the commands."""
+    """Shows the keys in force of each place under its name, and the commands."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "close", "Close", id="help.close", tooltip="Close this list"),
@@ -35,27 +36,30 @@ class HelpScreen(ModalScreen[None]):
         ),
     ]
 
-    def __init__(self, places: Mapping[str, Iterable[BindingType]]) -> None:
+    def __init__(self, keymap: Keymap, config_file: str) -> None:
         super().__init__()
-        self._places = places
+        self._keymap, self._config_file = keymap, config_file
 
     def compose(self) -> ComposeResult:
         """A heading and a table for each place; the commands."""
         with Vertical(classes="panel"):
             yield Label("Keys and commands", classes="title")
             with VerticalScroll(can_focus=False):
-                for place, bindings in self._places.items():
+                for place, bindings in places().items():
                     yield Label(Content(place), classes="place")
-                    for binding, keys in grouped(bindings):
+                    for binding, keys in self._keymap.grouped(bindings):
                         yield _row("  ".join(map(spoken, keys)), binding.tooltip or binding.description)
                     if place == _COMMANDS_BELOW:
                         yield Label("Commands, typed as a message", classes="place")
                         for command in COMMANDS:
                             yield _row(command.usage, command.meaning)
                         yield _row("//…", "Send a message that begins like a command")
-            yield Label(
-                "Esc closes · hover over a number in the sidebar to learn what it means", classes="hint"
-            )
+                yield Label("Settings and other keys", classes="place")
+                yield _row(self._keymap.spoken("app.settings"), "Every setting, with what it means")
+                yield _row("[keys]", f"Other keys for all of this: {inert(self._config_file)}")
+            closes = self._keymap.spoken("help.close")
+            hint = f"{closes} closes · hover over a number in the sidebar to learn what it means"
+            yield Label(Content(hint), classes="hint")
 
     def action_close(self) -> None:
         """Back to where help was asked for."""
@@ -69,17 +73,3 @@ class HelpScreen(ModalScreen[None]):
 def _row(keys: str, meaning: str) -> Horizontal:
     row = Horizontal(Label(Content(keys), classes="keys"), Label(Content(meaning), classes="act"))
     return row.add_class("key-row")
-
-
-def grouped(bindings: Iterable[BindingType]) -> list[tuple[Binding, list[str]]]:
-    """Bindings, each with all keys that do the same, in order."""
-    groups: dict[str, tuple[Binding, list[str]]] = {}
-    for binding in Binding.make_bindings(bindings):
-        groups.setdefault(binding.tooltip or binding.description, (binding, []))[1].append(binding.key)
-    return list(groups.values())
-
-
-def spoken(key: str) -> str:
-    """A key as it is printed on keyboards: `Ctrl+O`, `Esc`, `?`."""
-    names = {"escape": "Esc", "question_mark": "?", "pageup": "PgUp", "pagedown": "PgDn"}
-    return "+".join(names.get(part, part.capitalize()) for part in key.split("+"))

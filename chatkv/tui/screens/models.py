@@ -1,4 +1,5 @@
-"""The choice of a model: those on this machine with their sizes, and a line to write another one."""
+"""The choice of a model: those on this machine, what they take and whether they fit, a few others, and a line to write
+one of one's own."""
 
 from __future__ import annotations
 
@@ -14,10 +15,13 @@ from textual.screen import ModalScreen
 from textual.widgets import Footer, Input, Label, OptionList
 from textual.widgets.option_list import Option
 
+from chatkv.models.shape import Shape
 from chatkv.tui import units
-from chatkv.tui.held import Held
+from chatkv.tui.behind.room import NO_ROOM, Room
+from chatkv.tui.behind.stock import Offer, on_the_hub
 from chatkv.tui.inert import inert, one_line
-from chatkv.tui.stock import Offer
+from chatkv.tui.talk.held import Held
+from chatkv.tui.widgets.inert_input import InertInput
 
 
 def _key(keys: str, action: str, label: str, name: str, meaning: str, *, show: bool = False) -> Binding:
@@ -29,7 +33,8 @@ class ModelList(OptionList, can_focus=False):
 
 
 class ModelScreen(ModalScreen[str | None]):
-    """Leaves with what loads the chosen model, or None for no change. `offers` looks for what is here."""
+    """Leaves with what loads the chosen model, or None for no change. `offers` looks for what is here, `room` for the
+    memory there is."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         _key("enter", "choose", "Choose", "choose", "Go on with the model that is marked", show=True),
@@ -39,11 +44,17 @@ class ModelScreen(ModalScreen[str | None]):
         _key("down", "move(1)", "Down", "down", "Mark the one below"),
     ]
 
-    def __init__(self, offers: Callable[[], Awaitable[list[Offer]]], held: Held) -> None:
+    def __init__(
+        self, offers: Callable[[], Awaitable[list[Offer]]], room: Callable[[], Awaitable[Room]], held: Held
+    ) -> None:
         super().__init__()
-        self._look_for = offers
+        self._look_for, self._measure = offers, room
         self._held = held
+        self._room = NO_ROOM
         self._offers: list[Offer] = []
+        self._lines: list[Offer | None] = []
+        """What each line of the list chooses; None = another one."""
+        self._free = Label(id="free")
         self._list = ModelList(compact=True)
 
     def compose(self) -> ComposeResult:
@@ -53,6 +64,7 @@ class ModelScreen(ModalScreen[str | None]):
             if self._held.name and (not self._held.loaded or self._held.differs):
                 about = f"This session was held with {self._held.name}{self._held.whereabouts}."
                 yield Label(Content(one_line(about)), id="about")
+            yield self._free
             yield self._list
             yield Footer(show_command_palette=False)
 
@@ -68,8 +80,9 @@ class ModelScreen(ModalScreen[str | None]):
     def action_choose(self) -> None:
         """Leave with the marked model, or ask for another."""
         at = self._list.highlighted
-        if at is not None and at < len(self._offers):
-            self.dismiss(self._offers[at].spec)
+        offer = self._lines[at] if at is not None and at < len(self._lines) else None
+        if offer is not None:
+            self.dismiss(offer.spec)
         else:
             self.action_other()
 
@@ -83,9 +96,13 @@ class ModelScreen(ModalScreen[str | None]):
         self.dismiss(None)
 
     def action_move(self, steps: int) -> None:
-        """Move the mark, not past the ends."""
-        last = self._list.option_count - 1
-        self._list.highlighted = max(0, min(last, (self._list.highlighted or 0) + steps))
+        """Move the mark over the heading, not past the ends."""
+        places = [
+            at for at in range(self._list.option_count) if not self._list.get_option_at_index(at).disabled
+        ]
+        now = self._list.highlighted
+        index = places.index(now) if now in places else 0
+        self._list.highlighted = places[max(0, min(len(places) - 1, index + steps))]
 
     def _written(self, spec: str | None) -> None:
         if spec is not None:
@@ -93,14 +110,26 @@ class ModelScreen(ModalScreen[str | None]):
 
     @work(group="models", exclusive=True)
     async def _read(self) -> None:
-        self._offers = await self._look_for()
+        self._offers, self._room = await self._look_for(), await self._measure()
         self._draw("a hub id, a folder or a *.gguf file")
 
     def _draw(self, other: str) -> None:
+        """Those that are here, another one, and under a heading some that would fit."""
+        answers = bool(self._held.loaded)
+        options = [Option(_content(offer, self._room, answers=answers)) for offer in self._offers]
+        options.append(Option(Content.assemble("  Other…", "\n", (f"  {other}", "$text-muted"))))
+        self._lines = [*self._offers, None]
+        if hub := on_the_hub(self._room, self._offers):
+            heading = "On the Hugging Face hub, and would fit here, by approximate figures"
+            options += [Option(Content.assemble("\n", (heading, "bold")), disabled=True)]
+            options += [Option(_content(offer, self._room, answers=answers)) for offer in hub]
+            self._lines += [None, *hub]
+        if self._room.known:
+            free = f"About {units.size(self._room.nbytes)} of {self._room.where} for a model and its KV."
+            self._free.update(Content(free))
+        self._free.display = self._room.known
         self._list.clear_options()
-        lines = [_content(offer, answers=bool(self._held.loaded)) for offer in self._offers]
-        lines.append(Content.assemble("  Other…", "\n", (f"  {other}", "dim")))
-        self._list.add_options([Option(line) for line in lines])
+        self._list.add_options(options)
         self._list.highlighted = 0
 
 
@@ -119,7 +148,7 @@ class SpecScreen(ModalScreen[str | None]):
         """One line to write in."""
         with Vertical(classes="dialog"):
             yield Label("Another model", classes="question")
-            yield Input(self._first, placeholder="org/name, ./folder or ./file.gguf", compact=True)
+            yield InertInput(self._first, placeholder="org/name, ./folder or ./file.gguf", compact=True)
             yield Label("Enter loads it, from the hub if it is not here · Esc cancels", classes="detail")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -131,14 +160,31 @@ class SpecScreen(ModalScreen[str | None]):
         self.dismiss(None)
 
 
-def _content(offer: Offer, *, answers: bool) -> Content:
-    """Two lines: what loads it; what it is, how large. `answers`: the one of the worker is ready."""
+def _content(offer: Offer, room: Room, *, answers: bool) -> Content:
+    """Two lines: what loads it; what it is, how large, and how much fits. `answers`: the one of the worker is ready."""
     notes = ["this session's own"] if offer.own else []
     if offer.loaded:
         notes.append("loaded" if answers else "being loaded")
-    if offer.nbytes:
+    if offer.about:
+        notes.append(f"fetches {units.size(offer.shape.weights_nbytes)}")
+    elif offer.nbytes:
         notes.append(units.size(offer.nbytes))
     elif offer.spec == "starter":
         notes.append("fetched when it is chosen")
-    mark = "● " if offer.loaded else "  "
-    return Content.assemble(f"{mark}{inert(one_line(offer.spec))}", "\n", (f"  {' · '.join(notes)}", "dim"))
+    notes += taken(offer.shape, room)
+    name = f"{'●' if offer.loaded else ' '} {inert(one_line(offer.spec))}"
+    about = f"  {offer.about}" if offer.about else ""
+    return Content.assemble(name, (about, "$text-muted"), "\n", (f"  {' · '.join(notes)}", "$text-muted"))
+
+
+def taken(shape: Shape, room: Room) -> list[str]:
+    """What a model of this shape takes, and whether it fits, in clauses."""
+    clauses = [f"KV {units.size(shape.kv_nbytes)} / token"] if shape.kv_nbytes else []
+    if not room.known or not shape.weights_nbytes:
+        return clauses
+    tokens = shape.tokens_in(room.nbytes)
+    if tokens < 0:
+        return [*clauses, f"does not fit: needs {units.size(shape.weights_nbytes)}"]
+    if tokens and tokens == shape.context:
+        return [*clauses, f"fits, all {tokens:,} tokens"]
+    return [*clauses, f"fits, about {units.compact(tokens)} tokens"] if tokens else clauses

@@ -14,11 +14,13 @@ from textual.screen import ModalScreen
 from textual.widgets import Footer, Input, Label, OptionList, Static
 
 from chatkv.errors import ChatkvError
-from chatkv.tui import listing, units
-from chatkv.tui.library import StoredHit, StoredSession
-from chatkv.tui.listing import Choice
+from chatkv.tui import units
+from chatkv.tui.behind import listing
+from chatkv.tui.behind.library import StoredHit, StoredSession
+from chatkv.tui.behind.listing import Choice
 from chatkv.tui.screens.ask import ConfirmScreen, NameScreen
 from chatkv.tui.screens.session_keys import SESSION_KEYS
+from chatkv.tui.widgets.inert_input import InertInput
 from chatkv.tui.widgets.session_list import SessionList
 from chatkv.tui.widgets.session_rows import preview, title
 
@@ -60,7 +62,7 @@ class SessionsScreen(ModalScreen[Choice | None]):
         self._hits: list[StoredHit] = []
         self._more_hits = False
         self._loaded = False
-        self._filter = Input(
+        self._filter = InertInput(
             placeholder="Type to filter titles and search all messages", compact=True, id="filter"
         )
         self._list = SessionList(current, now)

@@ -14,8 +14,9 @@ from textual.widgets import Footer, Label
 
 from chatkv.protocol import Command, Summarized, Summary
 from chatkv.tui import units
-from chatkv.tui.telling import named
-from chatkv.tui.widgets.inert_area import InertArea
+from chatkv.tui.inert import one_line
+from chatkv.tui.talk.telling import named
+from chatkv.tui.widgets.writing.inert_area import InertArea
 
 _ORIGINS = {"model": "written by the model", "extract": "sentences of these turns"}
 
@@ -84,9 +85,10 @@ class SummaryScreen(ModalScreen[None]):
         self._area.text = summary.text
         self._say(about(summary))
 
-    def fail(self) -> None:
-        """What was sent was not taken; the error is told elsewhere."""
+    def fail(self, error: str) -> None:
+        """What was sent was not taken."""
         self._saving = False
+        self._say(f"✗ {one_line(error)}")
 
     def action_save(self) -> None:
         """Replace the summary by what is written."""

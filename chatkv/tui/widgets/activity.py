@@ -9,12 +9,15 @@ from textual.widget import Widget
 
 from chatkv.protocol import Compaction, Loading
 from chatkv.tui import units
-from chatkv.tui.gauges import Gauges
 from chatkv.tui.inert import one_line
-from chatkv.tui.telling import named, restored
-from chatkv.tui.widgets import bar
+from chatkv.tui.memory.gauges import Gauges
+from chatkv.tui.talk import telling
+from chatkv.tui.talk.telling import restored
+from chatkv.tui.widgets.hints import named
+from chatkv.tui.widgets.memory import bar
 
 _BAR_CELLS = 24
+_STOP = "⟨chat.stop⟩ stops"
 
 
 class Activity(Widget):
@@ -40,7 +43,7 @@ class Activity(Widget):
 
     def fail(self, error: str) -> None:
         """Keep this error in sight; an empty one takes it away."""
-        self._error = one_line(error)
+        self._error = named(self, one_line(error))
         self.refresh()
 
     def render(self) -> Text:
@@ -48,6 +51,7 @@ class Activity(Widget):
         if self._error and self._gauges.phase != "gone":
             return Text(f"✗ {self._error}", self._style("error"), overflow="ellipsis", no_wrap=True)
         words, done, total, hint = spoken(self._gauges)
+        hint = named(self, hint)
         line = Text(words, overflow="ellipsis", no_wrap=True)
         room = self.size.width - len(words) - len(hint) - 4
         if total and room > 4:
@@ -65,7 +69,7 @@ class Activity(Widget):
 
 def spoken(gauges: Gauges) -> tuple[str, float, float, str]:
     """Words, progress (done, total; total 0 = none) and a hint for the phase of the gauges."""
-    stop = "Esc stops"
+    stop = _STOP
     current = gauges.current
     coming = gauges.restored
     if coming is not None and coming.stage == "reading":
@@ -80,7 +84,7 @@ def spoken(gauges: Gauges) -> tuple[str, float, float, str]:
         case "down":
             return "restarting the model process", 0, 0, ""
         case "gone":
-            return "the model process is gone", 0, 0, "F5 tries again"
+            return "the model process is gone", 0, 0, "⟨chat.try_again⟩ tries again"
         case "prefill" if gauges.prefill:
             done, total = gauges.prefill.done, gauges.prefill.total
             return f"reading the prompt · {done:,} of {total:,} tokens", done, total, stop
@@ -105,6 +109,8 @@ def _loading(loading: Loading) -> tuple[str, float, float, str]:
 
 
 def _compacting(event: Compaction) -> tuple[str, float, float, str]:
-    act = f"summarizing {named(event.turns)}" if event.stage == "summarizing" else "reading the summary"
+    act = (
+        f"summarizing {telling.named(event.turns)}" if event.stage == "summarizing" else "reading the summary"
+    )
     amount = f" · {event.done:,}/{event.total:,} tokens" if event.total else ""
-    return f"{act}{amount}", event.done, event.total, "" if event.reason == "idle" else "Esc stops"
+    return f"{act}{amount}", event.done, event.total, "" if event.reason == "idle" else _STOP

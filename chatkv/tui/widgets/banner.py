@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from textual.content import Content
 from textual.widgets import Static
 
-from chatkv.tui.gauges import Gauges
-from chatkv.tui.held import Held
 from chatkv.tui.inert import one_line
-from chatkv.tui.place import Place
-from chatkv.tui.telling import unsaved
+from chatkv.tui.memory.gauges import Gauges
+from chatkv.tui.talk.held import Held
+from chatkv.tui.talk.place import Place
+from chatkv.tui.talk.telling import unsaved
+from chatkv.tui.widgets.hints import named
 
 
 class Banner(Static):
@@ -34,7 +35,7 @@ class Banner(Static):
         if lines != self._lines:
             self._lines = lines
             self.display = bool(lines)
-            self.update(Content("\n".join(f"▪ {one_line(line)}" for line in lines)))
+            self.update(Content("\n".join(f"▪ {named(self, one_line(line))}" for line in lines)))
 
 
 def lasting(gauges: Gauges, place: Place, held: Held) -> list[str]:

@@ -8,8 +8,8 @@ from textual.message import Message
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from chatkv.tui import listing
-from chatkv.tui.listing import Heading, Row
+from chatkv.tui.behind import listing
+from chatkv.tui.behind.listing import Heading, Row
 from chatkv.tui.widgets.session_rows import content
 
 _AT_ONCE = 60

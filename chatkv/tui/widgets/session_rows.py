@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from textual.content import Content
 
 from chatkv.tui import units
+from chatkv.tui.behind.library import StoredHit, StoredSession
+from chatkv.tui.behind.listing import Row
 from chatkv.tui.inert import inert, one_line
-from chatkv.tui.library import StoredHit, StoredSession
-from chatkv.tui.listing import Row
 
 _MATCH = "bold $accent"
 _PREVIEW_CHARS = 1_200

@@ -1,0 +1,1 @@
+"""The settings as the app shows and changes them: keys, themes, preferences."""

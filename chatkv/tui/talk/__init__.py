@@ -1,0 +1,1 @@
+"""What the screen knows of the conversation. Plain Python: events and wishes in, updates out; no widgets."""

@@ -1,0 +1,1 @@
+"""The composer and what belongs to it."""

@@ -38,7 +38,7 @@ class Recollection:
         words, self._words = self._words, None
         if words is None and not self.runtime.memory.recall:
             return user
-        found = self.found(user.text if words is None else words, room)
+        found = self.found(user.text if words is None else words, room, by_hand=words is not None)
         if not found.text:
             return user
         self.context.store.set_recalled(user.id, found.text)
@@ -49,7 +49,8 @@ class Recollection:
         """What would be recalled for a message `text`; nothing is noted."""
         if not self.may_find:
             return ""
-        return self.found(text if self._words is None else self._words, room).text
+        by_hand = self._words is not None
+        return self.found(text if self._words is None else self._words, room, by_hand=by_hand).text
 
     @property
     def may_find(self) -> bool:
@@ -61,7 +62,7 @@ class Recollection:
     def look_up(self, words: str, room: int) -> Recalled:
         """Look `words` up; what is found, as far as there is room for it then, goes along with the next message."""
         started = time.perf_counter()
-        found = self.found(words, room)
+        found = self.found(words, room, by_hand=True)
         self._words = words if found.text else None
         turn = self.context.leaf.turn + 1 if self.context.leaf else 1
         return _event(turn, found, time.perf_counter() - started, by_hand=True)
@@ -76,8 +77,8 @@ class Recollection:
         self._documents = None
         return Kept(record.id, name, count(text), len(passages))
 
-    def found(self, question: str, room: int) -> Found:
-        """What the archive has on `question`, at most `room` tokens of it."""
+    def found(self, question: str, room: int, *, by_hand: bool = False) -> Found:
+        """What the archive has on `question`, at most `room` tokens; less where nothing is asked, unless `by_hand`."""
         documents = self._kept()
         if room <= 0 or not (self.context.gone() or documents):
             return _NOTHING
@@ -85,7 +86,8 @@ class Recollection:
             self._archive = Archive(self.runtime.meaning())
         self._archive.update([*documents, *from_messages(self.context.path)])
         here = {message.id for round in self.context.in_context() for message in round.messages}
-        return self._archive.search(question, exclude=here, budget=room, count=self.runtime.codec.count)
+        count = self.runtime.codec.count
+        return self._archive.search(question, exclude=here, budget=room, count=count, by_hand=by_hand)
 
     def _kept(self) -> Sequence[Passage]:
         if self._documents is None:

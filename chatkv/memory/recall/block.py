@@ -25,18 +25,22 @@ BRIEF_TOKENS = 400
 
 
 class Block:
-    """A block under construction."""
+    """A block under construction. `count` counts the whole, `cost` its lines one by one."""
 
-    def __init__(self, index: Index, budget: int, count: Callable[[str], int]) -> None:
+    def __init__(
+        self, index: Index, budget: int, count: Callable[[str], int], cost: Callable[[str], int]
+    ) -> None:
         self._index = index
         self._budget = budget
         self._count = count
+        self._cost = cost
         self._taken: dict[int, None] = {}
         self._marks: set[str] = set()
         self._brief = budget < BRIEF_TOKENS
         self._dated = _is_dated(index)
-        self._used = count(_HEADER) + 1
+        self.used = count(_HEADER) + 1
         self._misses = 0
+        self._settled: Found | None = None
 
     def __contains__(self, position: int) -> bool:
         return position in self._taken
@@ -45,18 +49,19 @@ class Block:
         """Take the row at `position` if there is room for it."""
         if position in self._taken:
             return True
-        if self._misses >= _MAX_MISSES or self._budget - self._used < _MIN_ROOM:
+        if self._misses >= _MAX_MISSES or self._budget - self.used < _MIN_ROOM:
             return False
         row = self._index.rows[position]
         mark = self._mark(row)
-        cost = self._count(self._line(row).strip() + "\n") + self._gap(position)
+        cost = self._cost(self._line(row).strip() + "\n") + self._gap(position)
         if mark and mark not in self._marks:
-            cost += self._count(mark + "\n")
-        if self._used + cost > self._budget:
+            cost += self._cost(mark + "\n")
+        if self.used + cost > self._budget:
             self._misses += 1
             return False
         self._misses = 0
-        self._used += cost
+        self.used += cost
+        self._settled = None
         self._taken[position] = None
         self._marks.add(mark)
         return True
@@ -67,13 +72,14 @@ class Block:
         Where they take more, what was taken last goes again.
         """
         self._misses = 0
-        while self._taken:
+        while self._taken and self._settled is None:
             found = self._found(sorted(self._taken))
-            self._used = found.tokens
+            self.used = found.tokens
             if found.tokens <= self._budget:
-                return found
-            self._taken.popitem()
-        return NOTHING
+                self._settled = found
+            else:
+                self._taken.popitem()
+        return self._settled or NOTHING
 
     def _gap(self, position: int) -> int:
         return 0 if position - 1 in self._taken or position + 1 in self._taken else 2

@@ -59,6 +59,7 @@ class Index:
     def __init__(self, meaning: Meaning | None = None) -> None:
         self.rows: list[Row] = []
         self.kin = Kin(meaning)
+        self._numbers: list[int] = []
         self._forget()
 
     def update(self, passages: Sequence[Passage]) -> None:
@@ -69,10 +70,13 @@ class Index:
             if known is None or known[0] != passage:
                 known = self._known[passage.key] = (passage, self._add(passage))
             numbers += known[1]
+        if numbers == self._numbers:
+            return
         if len(self._all) - len(numbers) > len(numbers) + _MAX_ASLEEP:
             self._forget()
             self.update(passages)
             return
+        self._numbers = numbers
         self._count_rows(set(numbers))
         self.rows = [self._all[n] for n in numbers]
         self._position = np.full(len(self._all), -1, np.int64)
@@ -90,16 +94,9 @@ class Index:
 
     def counts(self, term: str) -> tuple[Ints, Floats]:
         """Positions (ascending) of the rows with `term`, and how often each holds it."""
-        if term not in self._postings:
-            return np.zeros(0, np.int64), np.zeros(0, np.float32)
-        numbers, counts = self._postings[term]
-        positions = self._position[np.array(numbers)]
-        awake = positions >= 0
-        positions, values = positions[awake], np.array(counts, np.float32)[awake]
-        if np.all(positions[1:] > positions[:-1]):  # as they are unless a branch was left and taken up again
-            return positions, values
-        order = np.argsort(positions, kind="stable")
-        return positions[order], values[order]
+        if term not in self._laid_out:
+            self._laid_out[term] = self._postings_of(term)
+        return self._laid_out[term]
 
     def speaker(self, row: Row) -> str:
         """Who says `row`: a name in small letters and a colon, else the role."""
@@ -111,9 +108,9 @@ class Index:
             self._holding[kind] = np.array([kind in row.kinds for row in self.rows], np.bool_)
         return self._holding[kind]
 
-    def said_by(self, speaker: str) -> list[int]:
+    def said_by(self, speaker: str) -> Ints:
         """Positions of the rows that `speaker` says."""
-        return self._by.get(speaker, [])
+        return self._by.get(speaker, np.zeros(0, np.int64))
 
     def allowed(self, exclude: Collection[int]) -> NDArray[np.bool_]:
         """Which rows have text, of passages that are not in `exclude`."""
@@ -121,6 +118,7 @@ class Index:
 
     def _forget(self) -> None:
         self._all: list[Row] = []
+        self._numbers = []
         self._known: dict[int, tuple[Passage, list[int]]] = {}
         self._postings: dict[str, tuple[array[int], array[int]]] = {}
         self._awake: set[int] = set()
@@ -145,6 +143,18 @@ class Index:
             self._all.append(Row(passage, number, text, terms, label, says, kinds_in(text)))
         return list(range(first, len(self._all)))
 
+    def _postings_of(self, term: str) -> tuple[Ints, Floats]:
+        if term not in self._postings:
+            return np.zeros(0, np.int64), np.zeros(0, np.float32)
+        numbers, counts = self._postings[term]
+        positions = self._position[np.array(numbers)]
+        awake = positions >= 0
+        positions, values = positions[awake], np.array(counts, np.float32)[awake]
+        if np.all(positions[1:] > positions[:-1]):  # as they are unless a branch was left and taken up again
+            return positions, values
+        order = np.argsort(positions, kind="stable")
+        return positions[order], values[order]
+
     def _count_rows(self, awake: set[int]) -> None:
         for number in awake - self._awake:
             self._frequency.update(self._all[number].terms.keys())
@@ -161,6 +171,7 @@ class Index:
         self.asks_only = np.array([not row.stated for row in self.rows], np.bool_)
         self.lengths = np.array([row.terms.total() for row in self.rows], np.float32)
         self._holding: dict[Kind, NDArray[np.bool_]] = {}
+        self._laid_out: dict[str, tuple[Ints, Floats]] = {}
         borders = np.ones(n, np.bool_)
         other = np.array([before.name != passage.name for before, passage in pairwise(passages)], np.bool_)
         borders[1:] = (np.abs(np.diff(self.times)) > _SITTING_GAP_S) | other
@@ -169,9 +180,10 @@ class Index:
         self.starts, self.ends = starts[self.sitting], np.append(starts[1:], n)[self.sitting]
         labels = Counter(row.label for row in self.rows if row.label)
         self.speakers = frozenset(label for label, n in labels.items() if n >= _MIN_LABELLED)
-        self._by: dict[str, list[int]] = {}
+        by: dict[str, list[int]] = {}
         for position, row in enumerate(self.rows):
-            self._by.setdefault(self.speaker(row), []).append(position)
+            by.setdefault(self.speaker(row), []).append(position)
+        self._by = {speaker: np.array(positions, np.int64) for speaker, positions in by.items()}
 
 
 def estimate_tokens(text: str) -> int:

@@ -32,12 +32,14 @@ class Kin:
         asked = [term for term in words if len(term) > 1 and term.isalpha()]
         if self._meaning is None or not asked or not self._words:
             return {}
-        alike = self._known(self._meaning) @ self._meaning.vectors([words[term] for term in asked]).T
+        known = self._known(self._meaning)
         found: dict[str, list[tuple[str, float]]] = {}
-        for column, term in enumerate(asked):
-            near = np.flatnonzero(alike[:, column] > self._meaning.kin_from)
-            closest = near[np.argsort(-alike[near, column], kind="stable")].tolist()
-            others = [(self._terms[n], float(alike[n, column])) for n in closest if self._terms[n] != term]
+        for term, alike in zip(
+            asked, self._meaning.vectors([words[term] for term in asked]) @ known.T, strict=True
+        ):
+            near = np.flatnonzero(alike > self._meaning.kin_from)
+            closest = near[np.argsort(-alike[near], kind="stable")].tolist()
+            others = [(self._terms[n], float(alike[n])) for n in closest if self._terms[n] != term]
             found[term] = others[:_MOST]
         return found
 

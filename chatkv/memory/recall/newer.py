@@ -6,6 +6,7 @@ it says that something changed. It is the same speaker's or the user's. Knows no
 
 from __future__ import annotations
 
+import functools
 import re
 from itertools import islice
 
@@ -52,7 +53,9 @@ def newer_statements(index: Index, scores: Floats, own: Floats) -> dict[int, tup
 
 
 def _best(scores: Floats) -> list[int]:
-    return [n for n in np.argsort(-scores, kind="stable")[:_MAX_SEEDS].tolist() if scores[n] > 0]
+    some = np.flatnonzero(scores > 0)
+    best: list[int] = some[np.argsort(-scores[some], kind="stable")[:_MAX_SEEDS]].tolist()
+    return best
 
 
 def lifted(scores: Floats, newer: dict[int, tuple[int, ...]]) -> Floats:
@@ -68,30 +71,41 @@ def _newer_than(index: Index, seed: int, own: Floats, *, sure_may: bool) -> tupl
     """Closest first. `sure_may`: what is surely on the same subject counts whether it speaks of a change or not."""
     row = index.rows[seed]
     weights = _weights(index, row)
-    shared, n_shared, rarest = (np.zeros(len(index.rows) - seed, np.float32) for _ in range(3))
-    for term, weight in weights.items():
-        positions = index.counts(term)[0]
-        later = positions[np.searchsorted(positions, seed) :] - seed
-        shared[later] += weight
-        n_shared[later] += 1
-        rarest[later] = np.maximum(rarest[later], weight)
-    share = shared / max(sum(weights.values()), 1e-9)
-    same = (share >= _SAME) & (n_shared >= _MIN_SHARED) & (own[seed:] > 0)
-    asked = own[seed:] / max(float(own[seed]), 1e-9)
-    is_rare = rarest >= _RARE * index.weight("")
-    nearly = ((share >= _SAME_IF_CHANGED) & is_rare) | ((share >= _LEAST) & (asked >= _ASKED_IF_CHANGED))
-    closeness = share + np.minimum(asked, 1)
-    later = np.flatnonzero(same | nearly)
-    later = later[later > 0]
-    closest = later[np.argsort(-closeness[later], kind="stable")].tolist()
-    corrections = (n for n in closest if _may_correct(index, row, seed + n, sure=sure_may and bool(same[n])))
-    return tuple(seed + n for n in islice(corrections, _MAX_NEWER))
+    places_of = (index.counts(term)[0] for term in weights)
+    after = [positions[positions.searchsorted(seed, side="right") :] - seed for positions in places_of]
+    places, sizes = np.concatenate([np.zeros(0, np.int64), *after]), [len(positions) for positions in after]
+    n_shared = np.bincount(places)
+    shares = np.bincount(places, np.repeat(list(weights.values()), sizes))
+    rare = _RARE * index.weight("")
+    n_rare = sum(weight >= rare for weight in weights.values())  # these come first
+    with_rare = np.bincount(places[: sum(sizes[:n_rare])], minlength=len(n_shared)) > 0
+    later = np.flatnonzero(n_shared)
+    share, held = shares[later] / max(sum(weights.values()), 1e-9), own[seed + later]
+    asked = held / max(float(own[seed]), 1e-9)
+    same = (share >= _SAME) & (n_shared[later] >= _MIN_SHARED) & (held > 0)
+    nearly = ((share >= _SAME_IF_CHANGED) & with_rare[later]) | (
+        (share >= _LEAST) & (asked >= _ASKED_IF_CHANGED)
+    )
+    near = np.flatnonzero(same | nearly)
+    closest = near[np.argsort(-(share + np.minimum(asked, 1))[near], kind="stable")].tolist()
+    positions = (later + seed).tolist()
+    corrections = (
+        positions[n]
+        for n in closest
+        if _may_correct(index, row, positions[n], sure=sure_may and bool(same[n]))
+    )
+    return tuple(islice(corrections, _MAX_NEWER))
 
 
 def _may_correct(index: Index, older: Row, position: int, *, sure: bool) -> bool:
     newer = index.rows[position]
     may = index.speaker(newer) in (index.speaker(older), "user")
-    return may and (sure or _CHANGED.search(newer.text) is not None)
+    return may and (sure or _tells_of_a_change(newer.text))
+
+
+@functools.lru_cache(maxsize=16384)
+def _tells_of_a_change(text: str) -> bool:
+    return _CHANGED.search(text) is not None
 
 
 def _weights(index: Index, row: Row) -> dict[str, float]:

@@ -45,15 +45,15 @@ _SPOKEN_BY = {
 
 @dataclass(frozen=True, slots=True)
 class Relevance:
-    """Scores of all rows (0: not relevant), and how much of the question each holds by itself."""
+    """Scores of all rows (0: not relevant), and how much of the question each holds by itself, of `asked` in all."""
 
     scores: Floats
     own: Floats
+    asked: float
 
 
 def relevance(index: Index, question: str, exclude: Collection[int]) -> Relevance:
     """Score every row for `question`. Passages in `exclude` score nothing, and lend nothing to their neighbours."""
-    question = _shortened(question)
     n = len(index.rows)
     allowed = index.allowed(exclude).astype(np.float32)
     near = nearness(dates, index.times) if (dates := dates_in(question)) else np.zeros(n, np.float32)
@@ -83,7 +83,7 @@ def relevance(index: Index, question: str, exclude: Collection[int]) -> Relevanc
     if not enough or scores.max(initial=0) < ease * _LEAST_SCORE * sought:
         scores[:] = 0
     scores *= _speaker_factors(index, question) * _answer_factors(index, question) * (1 + near)
-    return Relevance((scores + _DATE_SCORE * (near >= 0.5)) * allowed, own)
+    return Relevance((scores + _DATE_SCORE * (near >= 0.5)) * allowed, own, asked)
 
 
 def _around(index: Index, values: Floats) -> Floats:
@@ -113,7 +113,7 @@ def _words(index: Index, question: str) -> dict[str, str]:
     return words
 
 
-def _shortened(question: str) -> str:
+def shortened(question: str) -> str:
     """Both ends of a very long question: that is where people say what they want."""
     half = _MAX_CHARS // 2
     return question if len(question) <= _MAX_CHARS else f"{question[:half]} {question[-half:]}"

@@ -42,6 +42,14 @@ def read(loaded: LoadedModel, cache: LiveCache, ids: Sequence[int]) -> Reading:
     return Reading(log_probs, torch.tensor(list(ids[1:]), device=log_probs.device))
 
 
+def joined(readings: Sequence[Reading]) -> Reading:
+    """Texts that were read one by one, as one."""
+    return Reading(
+        torch.cat([reading.log_probs for reading in readings]),
+        torch.cat([reading.ids for reading in readings]),
+    )
+
+
 def grown(loaded: LoadedModel, cache: LiveCache | None, ids: Sequence[int]) -> LiveCache:
     """`cache` (None: a new one) after `ids` were prefilled behind what it holds."""
     cache = LiveCache(loaded.model.config) if cache is None else cache

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import Any
 
@@ -16,12 +16,13 @@ import torch
 from torch import Tensor
 
 from chatkv.bench.facts import Planted, load
-from chatkv.bench.likelihood import Reading, copied, grown, read
+from chatkv.bench.likelihood import Reading, copied, grown, joined, read
 from chatkv.bench.stage import continuation, never, say, settle, staged
 from chatkv.bench.watch import Watch
 from chatkv.config import Config
 from chatkv.errors import UsageError
 from chatkv.host import Host
+from chatkv.kv.cache import LiveCache
 from chatkv.kv.layers import GrowingLayer
 from chatkv.kv.moves import Move
 from chatkv.paths import Paths
@@ -30,6 +31,8 @@ from chatkv.protocol import Compaction, Set
 _FILLED = 0.5
 """Share of the budget that the KV fills: not yet so much that idle work compacts it."""
 _REPLY = 24
+_LEAST_KEPT = 2
+"""Turns that stay at least: the second is read behind the first."""
 _CANCELLED_AT = 4
 """Tokens of a summary after which a compaction is cancelled."""
 
@@ -37,7 +40,8 @@ _CANCELLED_AT = 4
 def run_swap(config: Config, paths: Paths, *, tokens: int, runs: int) -> Iterator[dict[str, Any]]:
     """Yield one object a compaction, then the totals; the KV is filled up to `tokens` first.
 
-    Raises `UsageError` if the model's context is too short for that, or if its keys cannot be moved.
+    Raises `UsageError` if the model's context is too short for that, if so many tokens are too few turns, or if the
+    model's keys cannot be moved.
     """
     planted = load()
     with staged(config, paths, Watch(), system=planted.system, reply=_REPLY) as host:
@@ -74,6 +78,9 @@ def _fill(host: Host, planted: Planted, tokens: int) -> None:
         say(host, text)
         grown_by = max(grown_by, len(engine.ledger) - before)
     kept = len(host.session.context.rounds) // 2
+    if kept < _LEAST_KEPT:
+        least = 2 * _LEAST_KEPT * max(grown_by, tokens)
+        raise UsageError(f"{tokens:,} tokens are too few turns to compact.", f"Try --tokens {least}.")
     host.handle(Set("memory.keep_turns", kept), never, 0.0)
     settle(host)
 
@@ -121,7 +128,7 @@ def _brief(done: Compaction) -> dict[str, Any]:
 def _exactness(host: Host, planted: Planted) -> dict[str, Any]:
     """The swapped KV, and the healed one, against a prefill of the same ids.
 
-    `recent`: the newer half of the kept turns, read again behind the older half. `next`: a further message and answer.
+    `recent`: each kept turn but the first, read again behind those before it. `next`: a further message and answer.
     """
     engine = host.runtime.engine
     inexact = sum(segment.n_tokens for segment in engine.ledger.segments if segment.tier == "E2")
@@ -141,21 +148,35 @@ def _exactness(host: Host, planted: Planted) -> dict[str, Any]:
 
 
 def _readings(host: Host, planted: Planted, *, anew: bool = False) -> dict[str, Reading]:
-    engine, loaded = host.runtime.engine, host.runtime.engine.loaded
+    """The kept turns from the second on, and the next message, each read behind the KV as it stands or `anew`."""
+    loaded = host.runtime.engine.loaded
     ids, n_stable = continuation(host, planted.following)
-    kept = host.session.context.in_context()
-    first = kept[len(kept) // 2].turn
+    starts = _turn_starts(host)
+    exact = grown(loaded, None, ids[: starts[0]]) if anew else None
+    bounds = [*itertools.pairwise([*starts, n_stable]), (n_stable, len(ids))]
+    *recent, following = [
+        read(loaded, _held(host, ids[:at]) if exact is None else exact, ids[at:end]) for at, end in bounds
+    ]
+    return {"recent": joined(recent), "next": following}
+
+
+def _turn_starts(host: Host) -> list[int]:
+    """Where the kept turns begin in the KV, but for the first of them."""
+    kept = {round.turn for round in host.session.context.in_context()}
+    found: dict[int, int] = {}
     start = 0
     for segment in host.session.upkeep.planner.stable.segments:
-        if segment.turn == first:
-            break
+        if segment.turn in kept:
+            found.setdefault(segment.turn, start)
         start += segment.n_tokens
-    found = {}
-    for name, at, end in (("recent", start, n_stable), ("next", n_stable, len(ids))):
-        held = 0 if anew else min(engine.ledger.shared(ids), at)
-        twin = copied(loaded, engine.cache, held) if held else None
-        found[name] = read(loaded, grown(loaded, twin, ids[held:at]), ids[at:end])
-    return found
+    return list(found.values())[1:]
+
+
+def _held(host: Host, ids: Sequence[int]) -> LiveCache:
+    """A cache of `ids`: a copy of what the live KV holds of them, and the rest read."""
+    engine = host.runtime.engine
+    held = engine.ledger.shared(ids)
+    return grown(engine.loaded, copied(engine.loaded, engine.cache, held), ids[held:])
 
 
 def _all_moved(host: Host, runs: int) -> dict[str, Any]:

@@ -10,8 +10,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from textual import on
 from textual.app import App
 from textual.binding import BindingType
+from textual.command import CommandInput, CommandPalette
 
 from chatkv.client import WorkerClient
 from chatkv.config import Config
@@ -29,6 +31,7 @@ from chatkv.tui.behind.room import Room, room_for_a_model
 from chatkv.tui.behind.stock import Stock
 from chatkv.tui.commands import ChatCommands
 from chatkv.tui.greeting import AppGreeting
+from chatkv.tui.inert import SHOWABLE
 from chatkv.tui.memory.gauges import Gauges
 from chatkv.tui.messages import GaugesChanged, Updated
 from chatkv.tui.screens.chat import ChatScreen
@@ -152,6 +155,11 @@ class ChatkvApp(AppSettings, AppGreeting):
         if self._driver is not None and not self.is_headless:
             self._driver.write(sequences)
             self._driver.flush()
+
+    @on(CommandPalette.Opened)
+    def _on_palette(self) -> None:
+        """Textual's own line shows what is pasted as it is: let it take only what can be shown."""
+        self.screen.query_one(CommandInput).restrict = SHOWABLE
 
     # What the list of sessions needs
 

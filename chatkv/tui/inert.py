@@ -15,6 +15,9 @@ _SYMBOLS: dict[int, str] = {
 }
 """One character for one, so that positions in shown and stored text agree."""
 
+SHOWABLE = f"[^{''.join(map(chr, _SYMBOLS))}]*"
+"""A pattern of text that has none of these."""
+
 
 def inert(text: str) -> str:
     """`text` with every character a terminal might obey (or choke on) as a visible one; same length.

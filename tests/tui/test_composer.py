@@ -183,6 +183,15 @@ async def test_a_file_that_is_no_text_is_refused_and_the_message_kept(tmp_path: 
         assert composer(pilot).message == "look @picture.png"
 
 
+async def test_there_is_nothing_below_the_last_line(tmp_path: Path) -> None:
+    async with make_app(tmp_path).run_test(size=SIZE) as pilot:
+        await ready(pilot)
+        for key in ("ctrl+k", "ctrl+x", "ctrl+shift+k"):
+            await pilot.press(key, "a")
+            assert composer(pilot).message == "a", key
+            await pilot.press("backspace")
+
+
 async def test_completions_are_chosen_by_arrows(tmp_path: Path) -> None:
     async with make_app(tmp_path).run_test(size=SIZE) as pilot:
         await ready(pilot)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Collapsible, Input
 
+from chatkv.config.writing import write_setting
 from chatkv.protocol import (
     Delta,
     Error,
@@ -22,8 +25,10 @@ from chatkv.store import Store
 from chatkv.tui.app import ChatkvApp
 from chatkv.tui.messages import Updated
 from chatkv.tui.screens.ask import NameScreen
+from chatkv.tui.screens.models import SpecScreen
 from chatkv.tui.screens.sessions import SessionsScreen
 from chatkv.tui.talk.exchange import Choose, Update
+from chatkv.tui.widgets.writing.completions import Completions
 from tui.documents import HOSTILE, controls
 from tui.driving import (
     chat_of,
@@ -39,6 +44,7 @@ from tui.driving import (
     transcript,
     until,
 )
+from tui.model_shelf import choosing, held, shelve
 
 SIZE = (150, 50)
 LITERAL = "[bold]"
@@ -171,6 +177,111 @@ async def test_what_is_written(tmp_path: Path) -> None:
         await pilot.press("enter")
         await pilot.pause(0.5)
         assert controls(shown(pilot).replace("\n", "")) == [], "a model that does not exist"
+
+
+async def test_names_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    hidden = ("x\x1b[31mred", "x\u202egpj.exe")
+    names = (f"x{LITERAL}[@click=app.quit]q", f"x{'long' * 60}", "x⟦y · 1 line · 3 B⟧", *hidden)
+    for name in names:
+        (here / name).write_text("a note")
+    async with make_app(tmp_path).run_test(size=SIZE, notifications=True) as pilot:
+        await ready(pilot)
+        await pilot.press(*"see @x")
+        await sees(pilot, f"x{LITERAL}", "xlonglong")
+        clean(pilot, "completions")
+        assert pilot.app.screen.query_one(Completions).size.height == 3, "a line for each that can be typed"
+        await pilot.press("down", "tab")
+        await sees(pilot, "⟦")
+        assert controls(shown(pilot).replace("\n", "")) == [], "label of a file"
+        for command in ("keep", "export", "model"):
+            for name in (*hidden, HOSTILE):
+                composer(pilot).put(f"/{command} {tmp_path}/no/{name}")
+                await pilot.press("enter")
+                await pilot.pause(0.2)
+                assert controls(shown(pilot).replace("\n", "")) == [], (command, name)
+        composer(pilot).put("")
+        await say(pilot, "hello")
+        composer(pilot).put(f"/export {here}/{HOSTILE.replace('/', '')[:40]}.md")
+        await pilot.press("enter")
+        await sees(pilot, "Written to")
+        clean(pilot, "where it was exported to")
+        composer(pilot).put("/export a\0b.md")
+        await pilot.press("enter")
+        await sees(pilot, "cannot be written")
+        composer(pilot).put("/keep a\0b.md")
+        await pilot.press("enter")
+        await sees(pilot, "cannot be read")
+
+
+async def test_what_the_configuration_says(tmp_path: Path) -> None:
+    for key, value in (("chat.system", HOSTILE), ("model", f"{LITERAL}\u202e{'long' * 80}")):
+        write_setting(places(tmp_path).config_file, key, value)
+    async with make_app(tmp_path).run_test(size=SIZE, notifications=True) as pilot:
+        await ready(pilot)
+        await pilot.press("f10")
+        await sees(pilot, "Settings", "acts at")
+        clean(pilot, "values of settings", 2)
+        for words in ("system", "model"):
+            await pilot.press(*words)
+            await pilot.press("enter")
+            await pilot.pause()
+            clean(pilot, f"a setting that is written: {words}")
+            field = pilot.app.screen.query_one("#value", Input)
+            if field.display:
+                field.value = HOSTILE
+                await pilot.pause()
+                clean(pilot, "what is written")
+                await pilot.press("escape")
+            await pilot.press("escape")
+        pilot.app.screen.query_one("#filter", Input).value = HOSTILE
+        await pilot.pause()
+        clean(pilot, "filter of the settings")
+
+
+async def test_a_configuration_that_cannot_be_read_says_so(tmp_path: Path) -> None:
+    places(tmp_path).config_file.write_text('[ui]\ntheme = "\\u001b[31m\\u202e[bold]"\nno = 1\n')
+    async with make_app(tmp_path).run_test(size=SIZE, notifications=True) as pilot:
+        await ready(pilot)
+        await pilot.press("f10")
+        await sees(pilot, "✗")
+        assert controls(shown(pilot).replace("\n", "")) == []
+
+
+async def test_names_of_models(tmp_path: Path) -> None:
+    names = (f"org/x{LITERAL}\x1b[31m\u202e", f"org/{'long' * 40}")
+    shelve(tmp_path, *names)
+    held(tmp_path, f"{LITERAL}{HOSTILE}", names[0])
+    async with make_app(tmp_path, resume="last", model_typed=True).run_test(
+        size=SIZE, notifications=True
+    ) as pilot:
+        await ready(pilot)
+        await choosing(pilot)
+        await sees(pilot, f"org/x{LITERAL}")
+        clean(pilot, "models", 2)
+        await pilot.press("o")
+        await until(pilot, lambda: isinstance(pilot.app.screen, SpecScreen))
+        pilot.app.screen.query_one(Input).value = HOSTILE
+        await pilot.pause()
+        clean(pilot, "a model that is written")
+        await pilot.press("enter")
+        await pilot.pause(0.3)
+        assert controls(shown(pilot).replace("\n", "")) == [], "a model that does not exist"
+
+
+async def test_what_is_looked_for_in_the_palette(tmp_path: Path) -> None:
+    async with make_app(tmp_path).run_test(size=SIZE, notifications=True) as pilot:
+        await ready(pilot)
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: bool(pilot.app.screen.query(Input)))
+        pilot.app.screen.query_one(Input).post_message(events.Paste(HOSTILE))
+        await pilot.pause(0.3)
+        assert controls(shown(pilot).replace("\n", "")) == [], "palette"
+        pilot.app.screen.query_one(Input).post_message(events.Paste(f"{LITERAL}sessions"))
+        await pilot.pause(0.3)
+        clean(pilot, "palette")
 
 
 async def test_text_is_stored_as_it_came_and_shown_as_it_is_stored(tmp_path: Path) -> None:

@@ -147,6 +147,8 @@ class Shelf:
             missing = await self.reader.ask(lambda library: library.export(session, file))
         except ChatkvError as error:
             self.do([Say(str(error), "error")])
+        except ValueError as error:  # a NUL in the path
+            self.do([Say(f"{file} cannot be written: {error}.", "error")])
         else:
             self.do([Say(f"Written to {file}.{f' {missing}' if missing else ''}")])
 

@@ -12,6 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Label
 
 from chatkv.tui.inert import inert
+from chatkv.tui.widgets.hints import named, typed
 from chatkv.tui.widgets.inert_input import InertInput
 
 
@@ -33,8 +34,9 @@ class ConfirmScreen(ModalScreen[bool]):
             yield Label(Content(inert(self._question)), classes="question")
             yield Label(Content(inert(self._detail)), classes="detail")
             with Horizontal(classes="buttons"):
-                yield Button(f"{self._act} (y)", id="yes", variant="error", compact=True)
-                yield Button("Keep (n)", id="no", compact=True)
+                yes, no = (typed(self, name) for name in ("confirm.yes", "confirm.no"))
+                yield Button(Content(f"{self._act} ({yes})"), id="yes", variant="error", compact=True)
+                yield Button(Content(f"Keep ({no})"), id="no", compact=True)
 
     def on_mount(self) -> None:
         """Enter alone changes nothing."""
@@ -65,7 +67,7 @@ class NameScreen(ModalScreen[str | None]):
         with Vertical(classes="dialog"):
             yield Label("Rename the session", classes="question")
             yield InertInput(self._title, compact=True)
-            yield Label("Enter saves · Esc cancels", classes="detail")
+            yield Label(Content(named(self, "Enter saves · ⟨name.cancel⟩ cancels")), classes="detail")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """A blank title changes nothing."""

@@ -49,7 +49,6 @@ from chatkv.tui.widgets.memory.sidebar import Sidebar
 from chatkv.tui.widgets.narrow import NarrowCompositor
 from chatkv.tui.widgets.talk.recollected import Recollected
 from chatkv.tui.widgets.talk.transcript import Transcript
-from chatkv.tui.widgets.talk.turn_focus import TurnFocus
 from chatkv.tui.widgets.writing.completions import Completions
 from chatkv.tui.writing.slash import SlashCommand
 
@@ -223,15 +222,14 @@ class ChatScreen(Drafting, Finding, Commanding, Copying, TurnActions, ViewAction
     def action_stop(self) -> None:
         """Leave edit mode, else unmark the turn, else stop the answer and take back what is queued."""
         conversation = self._desk.conversation
-        marked = conversation.branches.marked is not None
         if conversation.editing is not None:
             conversation.editing = None
             self._composer.end_edit()
             self._mark_state()
-        elif isinstance(self.focused, TurnFocus) or (marked and not conversation.busy):
+        elif self._would_leave:
             self._unmark()
         else:
-            self._desk.do(self._desk.conversation.stop())
+            self._desk.do(conversation.stop())
 
     def action_new(self) -> None:
         """Start a new session."""

@@ -21,6 +21,7 @@ from chatkv.tui.behind.room import NO_ROOM, Room
 from chatkv.tui.behind.stock import Offer, on_the_hub
 from chatkv.tui.inert import inert, one_line
 from chatkv.tui.talk.held import Held
+from chatkv.tui.widgets.hints import named
 from chatkv.tui.widgets.inert_input import InertInput
 
 
@@ -149,7 +150,8 @@ class SpecScreen(ModalScreen[str | None]):
         with Vertical(classes="dialog"):
             yield Label("Another model", classes="question")
             yield InertInput(self._first, placeholder="org/name, ./folder or ./file.gguf", compact=True)
-            yield Label("Enter loads it, from the hub if it is not here · Esc cancels", classes="detail")
+            hint = "Enter loads it, from the hub if it is not here · ⟨spec.cancel⟩ cancels"
+            yield Label(Content(named(self, hint)), classes="detail")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Blank means nothing."""

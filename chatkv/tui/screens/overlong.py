@@ -13,6 +13,7 @@ from textual.widgets import Button, Label
 
 from chatkv.tui import units
 from chatkv.tui.inert import inert
+from chatkv.tui.widgets.hints import typed
 
 
 class OverlongScreen(ModalScreen[str | None]):
@@ -49,10 +50,13 @@ class OverlongScreen(ModalScreen[str | None]):
             yield Label(Content(inert(self._message)), classes="detail")
             with Vertical(classes="choices"):
                 if "head" in self._choices:
-                    yield Button("b    Send its beginning", id="head", compact=True)
+                    yield self._choice("head", "Send its beginning")
                 if "document" in self._choices:
-                    yield Button("d    Keep it as a document", id="document", compact=True)
-                yield Button("Esc  Back to the message", id="back", compact=True)
+                    yield self._choice("document", "Keep it as a document")
+                yield self._choice("back", "Back to the message")
+
+    def _choice(self, name: str, act: str) -> Button:
+        return Button(Content(f"{typed(self, f'overlong.{name}'):<4} {act}"), id=name, compact=True)
 
     def on_mount(self) -> None:
         """Enter alone changes nothing."""

@@ -16,7 +16,8 @@ from chatkv.protocol import Command, Summarized, Summary
 from chatkv.tui import units
 from chatkv.tui.inert import one_line
 from chatkv.tui.talk.telling import named
-from chatkv.tui.widgets.writing.inert_area import InertArea
+from chatkv.tui.widgets import hints
+from chatkv.tui.widgets.writing.clustered_area import ClusteredArea
 
 _ORIGINS = {"model": "written by the model", "extract": "sentences of these turns"}
 
@@ -54,7 +55,7 @@ class SummaryScreen(ModalScreen[None]):
         self._saving = False
         self._warned = False
         self._about = Label(id="about", markup=False)
-        self._area = InertArea(known.text, soft_wrap=True, compact=True, tab_behavior="focus")
+        self._area = ClusteredArea(known.text, soft_wrap=True, compact=True, tab_behavior="focus")
 
     def compose(self) -> ComposeResult:
         """What it is about, the text, keys."""
@@ -109,7 +110,11 @@ class SummaryScreen(ModalScreen[None]):
         """Leave; with changes, at the second time."""
         if self.changed and not self._saving and not self._warned:
             self._warned = True
-            self._say("Not saved: Ctrl+S saves, Esc again drops your changes.")
+            self._say(
+                hints.named(
+                    self, "Not saved: ⟨summary.save⟩ saves, ⟨summary.close⟩ again drops your changes."
+                )
+            )
         else:
             self.dismiss(None)
 

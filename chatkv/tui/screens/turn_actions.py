@@ -5,7 +5,10 @@ About the marked turn; where none is marked, about the last one.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from textual import on
+from textual.binding import ActiveBinding
 from textual.screen import Screen
 
 from chatkv.tui.behind.desk import Desk
@@ -25,6 +28,24 @@ class TurnActions(Screen[None]):
     _desk: Desk
     _transcript: Transcript
     _composer: Composer
+
+    @property
+    def active_bindings(self) -> dict[str, ActiveBinding]:
+        """The keys in force. That which stops is called so only where it would stop something."""
+        found = super().active_bindings
+        if not self._would_leave:
+            return found
+        return {
+            key: _back(active) if active.binding.id == "chat.stop" else active
+            for key, active in found.items()
+        }
+
+    @property
+    def _would_leave(self) -> bool:
+        """Whether the key that stops leaves edit mode or the marked turn."""
+        conversation = self._desk.conversation
+        marked = conversation.branches.marked is not None and not conversation.busy
+        return conversation.editing is not None or marked or isinstance(self.focused, TurnFocus)
 
     def action_regenerate(self) -> None:
         """Answer the question again."""
@@ -159,3 +180,7 @@ class TurnActions(Screen[None]):
 
     def _mark_state(self) -> None:
         raise NotImplementedError
+
+
+def _back(active: ActiveBinding) -> ActiveBinding:
+    return active._replace(binding=replace(active.binding, description="Back"))

@@ -54,7 +54,10 @@ def welcome(keymap: Keymap, room: Room, *, fetched: bool, width: int, height: in
     act = (
         "answers" if fetched else "is being fetched (93 MB) and prepared, this once; you can write meanwhile"
     )
-    parts: list[str | tuple[str, str]] = [("Welcome to chatkv.", "bold"), " Write below; Enter sends.\n\n"]
+    parts: list[str | tuple[str, str]] = [
+        ("Welcome to chatkv.", "bold"),
+        " Write below; {composer.submit} sends.\n\n",
+    ]
     parts.append(f"A small starter model, SmolLM2-135M-Instruct, {act}. ")
     parts.append(
         "It runs anywhere and shows how all works. It speaks English only, knows little and errs often.\n"

@@ -114,6 +114,11 @@ def text_of(file: Path) -> str:
     return text
 
 
+def attached(text: str, folder: Path) -> list[tuple[Mention, str]]:
+    """The files that `text` names, and what stands for each in a message. Raises `UsageError`."""
+    return [(mention, fenced(file.name, text_of(file))) for mention, file in files_in(text, folder)]
+
+
 def fenced(name: str, text: str) -> str:
     """What stands for a file in a message: its text under its name, in a fence that is longer than any within."""
     longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)

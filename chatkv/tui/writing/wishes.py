@@ -137,10 +137,10 @@ def _keep(arguments: str, last_turn: int) -> Wish:
         if file.stat().st_size > _MAX_FILE_BYTES:
             raise UsageError(f"{file} is larger than {_MAX_FILE_BYTES >> 20} MiB.", "Keep a part of it.")
         text = file.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error.strerror or error}.") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{file} is not UTF-8 text.", "Convert it first.") from error
+    except (OSError, ValueError) as error:  # a NUL in a path is a ValueError
+        raise UsageError(f"{file} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
     if not text.strip():
         raise UsageError(f"{file} is empty.")
     return Keep(text, file.name)

@@ -7,9 +7,13 @@ from textual import events
 from chatkv.tui.messages import BranchWanted
 from chatkv.tui.talk.branches import Side, position
 from chatkv.tui.talk.exchange import Exchange
+from chatkv.tui.widgets.hints import named
 from chatkv.tui.widgets.line import Line
 
-_KEYS: dict[Side, str] = {"asked": "F6 F7", "answered": "F8 F9"}
+_KEYS: dict[Side, str] = {
+    "asked": "⟨chat.wording_before⟩ ⟨chat.wording_after⟩",
+    "answered": "⟨chat.answer_before⟩ ⟨chat.answer_after⟩",
+}
 _MEANING: dict[Side, str] = {
     "asked": "Other wordings of this question, each with what followed it.",
     "answered": "Other answers to this question, each with what followed it.",
@@ -22,7 +26,8 @@ class Switcher(Line):
     def __init__(self, exchange: Exchange, side: Side, *, keys: bool) -> None:
         super().__init__(classes="switcher")
         self._side, self._place = side, ""
-        self.tooltip = f"{_MEANING[side]} Click ‹ or ›, or mark the turn and press {_KEYS[side]}."
+        self._keys = named(self, _KEYS[side])
+        self.tooltip = f"{_MEANING[side]} Click ‹ or ›, or mark the turn and press {self._keys}."
         self.show_place(exchange, keys=keys)
 
     def show_place(self, exchange: Exchange, *, keys: bool) -> None:
@@ -31,7 +36,7 @@ class Switcher(Line):
         self._place = position(exchange, self._side)
         self.display = bool(self._place)
         noun = "wording" if self._side == "asked" else "answer"
-        self.show(f"{self._place} {noun}s{f' · {_KEYS[self._side]}' if keys else ''}" if self._place else "")
+        self.show(f"{self._place} {noun}s{f' · {self._keys}' if keys else ''}" if self._place else "")
 
     def on_click(self, event: events.Click) -> None:
         """Go to the one before or after."""

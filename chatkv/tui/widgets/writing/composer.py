@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os.path
 import unicodedata
+from collections.abc import Callable
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from textual import events
 from textual.binding import Binding, BindingType
@@ -16,11 +17,13 @@ from chatkv.tui.messages import PathBegun, Refused, Submitted
 from chatkv.tui.widgets.hints import named
 from chatkv.tui.widgets.writing.completions import Completions, Offer
 from chatkv.tui.widgets.writing.labelled_area import LabelledArea
+from chatkv.tui.widgets.writing.patience import patiently
 from chatkv.tui.writing import attaching
 from chatkv.tui.writing.history import History
 from chatkv.tui.writing.slash import SlashCommand, matching, message_of
 from chatkv.tui.writing.written import EMPTY, Sheet, Written
 
+_Read = TypeVar("_Read")
 _SIZE_FROM_CHARS = 200
 _PLACEHOLDER = "Write a message; / for commands, @ for files"
 
@@ -54,6 +57,8 @@ class Composer(LabelledArea):
         self._aside: Written | None = None
         self._submitting = False
         self._counted = False
+        self._n_puts = 0
+        """How often all was replaced: what was read for a text is not for the next one."""
 
     # What is written
 
@@ -68,6 +73,7 @@ class Composer(LabelledArea):
 
     def put(self, text: str | Written) -> None:
         """Replace everything by `text`; the cursor goes to its end."""
+        self._n_puts += 1
         super().put(text)
         self.past.end()
 
@@ -148,40 +154,45 @@ class Composer(LabelledArea):
             return
         self.completions.offer([_file_offer(entry) for entry in found])
 
-    def _take(self, offer: Offer) -> None:
+    async def _take(self, offer: Offer) -> None:
         """Write an offer out in the place of the word at the cursor."""
+        typed = await self._label(offer.file) if offer.file else offer.typed
+        if not typed:
+            return
         row, column = self.cursor_location
         line = self.document.get_line(row)
         path = attaching.begun(line, column)
-        start, typed = (0, offer.typed) if path is None else (path.start, offer.typed)
-        if offer.file:
-            try:
-                typed = self._label(self.folder / os.path.expanduser(offer.file))
-            except UsageError as error:
-                self.post_message(Refused(str(error)))
-                return
-        self.replace(typed, (row, start), (row, column if path else len(line)))
+        self.replace(typed, (row, path.start if path else 0), (row, column if path else len(line)))
         self.offer()
 
-    def _label(self, file: Path) -> str:
-        text = attaching.text_of(file)
-        whole = attaching.fenced(file.name, text)
-        return self.pastes.label(file.name, whole, self.text, size_of=text)
+    async def _label(self, path: str) -> str:
+        """What stands for a file; empty where it cannot be read, or another text stands here by now."""
+        file = self.folder / os.path.expanduser(path)
+        text = await self._read(lambda: attaching.text_of(file))
+        if text is None:
+            return ""
+        return self.pastes.label(file.name, attaching.fenced(file.name, text), self.text, size_of=text)
+
+    async def _read(self, read: Callable[[], _Read]) -> _Read | None:
+        """What `read` gives of the disk; None where it cannot, or another text stands here by now. Keys wait."""
+        n_puts = self._n_puts
+        try:
+            found = await patiently(self, read, "Reading a file; what you type waits for it.")
+        except UsageError as error:
+            self.post_message(Refused(str(error)))
+            return None
+        return found if n_puts == self._n_puts else None
 
     # Keys
 
-    def action_submit(self) -> None:
+    async def action_submit(self) -> None:
         """Send what is written, unless it is blank; take the completion that is chosen instead."""
         if (offer := self.completions.chosen) is not None:
-            self._take(offer)
+            await self._take(offer)
             if not offer.whole:
                 return
-        try:
-            text = self._with_files()
-        except UsageError as error:
-            self.post_message(Refused(str(error)))
-            return
-        if text.strip():
+        text = await self._with_files()
+        if text is not None and text.strip():
             self._submitting = True
             self.past.note(self.message)
             self.post_message(Submitted(text))
@@ -192,18 +203,18 @@ class Composer(LabelledArea):
         """What was sent has been taken up."""
         self._submitting = False
 
-    def _with_files(self) -> str:
-        """The message, with the text of each file that it names."""
-        edited = self.text
-        if self._aside is None and message_of(edited) is None:
+    async def _with_files(self) -> str | None:
+        """The message, with the text of each file that it names; None as from `_read`."""
+        edited, folder = self.text, self.folder
+        if "@" not in edited or (self._aside is None and message_of(edited) is None):
             return self.message
+        files = await self._read(lambda: attaching.attached(edited, folder))
+        if files is None:
+            return None
         parts: list[str] = []
         at = 0
-        for mention, file in attaching.files_in(edited, self.folder):
-            parts += [
-                self.pastes.expand(edited[at : mention.start]),
-                attaching.fenced(file.name, attaching.text_of(file)),
-            ]
+        for mention, whole in files:
+            parts += [self.pastes.expand(edited[at : mention.start]), whole]
             at = mention.end
         return "".join([*parts, self.pastes.expand(edited[at:])])
 
@@ -234,11 +245,11 @@ class Composer(LabelledArea):
         if (found := self.past.older(self.written)) is not None:
             super().put(found)
 
-    def action_complete(self) -> None:
+    async def action_complete(self) -> None:
         """Write the offer that is chosen, or the first one, out; elsewhere, go to the next place."""
         self.offer()
         if (offer := self.completions.first) is not None:
-            self._take(offer)
+            await self._take(offer)
         else:
             self.screen.focus_next()
 

@@ -8,15 +8,18 @@ from textual import events
 from textual.document._document import EditResult, Location
 from textual.document._edit import Edit
 
-from chatkv.tui.widgets.writing.inert_area import InertArea
+from chatkv.tui.widgets.writing.clustered_area import ClusteredArea
 from chatkv.tui.writing.pastes import Pastes, from_terminal
 from chatkv.tui.writing.written import Written
 
+_NOTHING = "\0"
 
-class LabelledArea(InertArea):
+
+class LabelledArea(ClusteredArea):
     """Keeps every text exact that is put or pasted into it."""
 
     def __init__(self, placeholder: str) -> None:
+        self.pastes = Pastes()  # before the area has a cursor: where that may be, the labels say
         super().__init__(
             soft_wrap=True,
             compact=True,
@@ -24,7 +27,6 @@ class LabelledArea(InertArea):
             placeholder=placeholder,
             tab_behavior="focus",
         )
-        self.pastes = Pastes()
 
     @property
     def message(self) -> str:
@@ -84,9 +86,18 @@ class LabelledArea(InertArea):
         label = self._around((row, column))
         return (row, label[1]) if label else (row, column)
 
+    def seen(self, row: int) -> str:
+        """The line with nothing in the place of labels: what stands beside one is no part of it."""
+        line = super().seen(row)
+        for start, end in self.pastes.within(line):
+            line = f"{line[:start]}{_NOTHING * (end - start)}{line[end:]}"
+        return line
+
     def _around(self, place: Location) -> tuple[int, int] | None:
         """The label whose inside this place is in."""
         row, column = place
+        if row >= self.document.line_count:  # Textual deletes the last line up to the one below it
+            return None
         spans = self.pastes.within(self.document.get_line(row))
         return next((span for span in spans if span[0] < column < span[1]), None)
 

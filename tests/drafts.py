@@ -31,8 +31,9 @@ def idle(talk: Talk, n_steps: int = 10_000) -> None:
     """Idle work as a host does it: what is owed to the conversation first."""
     talk.idle(n_steps)
     events = talk.events
-    while n_steps and not talk.session.upkeep.has_work and talk.session.drafting.has_work:
-        events += talk.session.drafting.step()
+    upkeep, draft = talk.session.upkeep, talk.session.drafting
+    while n_steps and (upkeep.has_work or draft.has_work):  # on a slow machine, upkeep is due in between
+        events += (upkeep if upkeep.has_work else draft).step()
         talk.check_lengths()
         n_steps -= 1
     assert talk.runtime.engine.cache.reserved_bytes <= (

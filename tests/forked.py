@@ -1,58 +1,86 @@
-"""`chatkv stdio` in real processes that start at once: forked from one that has imported everything."""
+"""`chatkv` in processes of its own that start at once: forked from one that has imported everything.
+
+What an interpreter does before and after is left out; `processes.program` and `Stdio(real=True)` have it.
+"""
 
 from __future__ import annotations
 
-import json
+import functools
 import multiprocessing
 import os
+import signal
+import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Sequence
+from multiprocessing import forkserver
 from multiprocessing.connection import Connection
-from typing import IO, Any
+from multiprocessing.context import ForkServerContext
 
-_FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(
-    ["chatkv.host", "chatkv.worker", "chatkv.cli.main", "transformers.models.llama"]
-)
+import pytest
+
+_IMPORTED = [
+    *("chatkv.host", "chatkv.worker", "chatkv.cli.main", "chatkv.transfer"),
+    *(f"chatkv.cli.{room}" for room in ("ask", "bench", "cache", "config", "doctor", "sessions", "stdio")),
+    *(f"chatkv.bench.{room}" for room in ("draft", "policies", "recall", "resume", "swap", "turns")),
+    *(f"transformers.models.{kind}.modeling_{kind}" for kind in ("llama", "qwen2")),
+]
 
 
 class Forked:
-    """A running `chatkv stdio`, as `processes.Stdio` but without the time that imports take."""
+    """A running `chatkv`, as `subprocess.Popen` has it; `stdin`, `stdout` and `stderr` are descriptors."""
 
-    def __init__(self, environment: dict[str, str]) -> None:
-        (commands, self._commands), (self._events, events) = _FORKS.Pipe(False), _FORKS.Pipe(False)
-        self.process = _FORKS.Process(target=_live, args=(environment, commands, events), daemon=True)
-        self.process.start()
-        commands.close()
-        events.close()
-        self._source: IO[str] = os.fdopen(os.dup(self._events.fileno()), encoding="utf-8")
-        self._events.close()
+    def __init__(
+        self, arguments: Sequence[str], environment: dict[str, str], stdin: int, stdout: int, stderr: int
+    ) -> None:
+        ends = [Connection(os.dup(end)) for end in (stdin, stdout, stderr)]
+        self._process = _forks().Process(target=_live, args=(arguments, environment, *ends), daemon=True)
+        self._process.start()
+        for end in ends:
+            end.close()
+        assert self._process.pid is not None
+        self.pid = self._process.pid
 
-    def send(self, kind: str, **fields: Any) -> None:
-        os.write(self._commands.fileno(), (json.dumps({"type": kind, **fields}) + "\n").encode())
+    def poll(self) -> int | None:
+        """The exit code; None while it runs."""
+        return self._process.exitcode
 
-    def events(self) -> Iterator[dict[str, Any]]:
-        """Events until the process ends; a line that a kill cut is none."""
-        with self._source:
-            for line in self._source:
-                if line.endswith("\n"):
-                    yield json.loads(line)
+    def wait(self, timeout: float | None = None) -> int:
+        """The exit code, when it has ended."""
+        self._process.join(timeout)
+        if (code := self._process.exitcode) is None:
+            raise subprocess.TimeoutExpired("chatkv", timeout or 0.0)
+        return code
+
+    def send_signal(self, number: int) -> None:
+        """Send the signal, unless it has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
 
     def kill(self) -> None:
-        """SIGKILL, and wait until it is gone."""
-        self.process.kill()
-        self.process.join()
-        self._commands.close()
+        """SIGKILL."""
+        self.send_signal(signal.SIGKILL)
 
 
-def _live(environment: dict[str, str], commands: Connection, events: Connection) -> None:
+@functools.cache
+def _forks() -> ForkServerContext:
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(_IMPORTED)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HF_HUB_OFFLINE", "1")  # is read once, at import
+        forkserver.ensure_running()
+    return context
+
+
+def _live(arguments: Sequence[str], environment: dict[str, str], *ends: Connection) -> None:
     from chatkv.cli.main import main
 
     os.environ.clear()
     os.environ.update(environment)
-    os.dup2(commands.fileno(), 0)
-    os.dup2(events.fileno(), 1)
-    commands.close()
-    events.close()
-    sys.stdin, sys.argv = os.fdopen(0, encoding="utf-8"), ["chatkv", "stdio"]
+    for number, end in enumerate(ends):
+        os.dup2(end.fileno(), number)
+        end.close()
+    sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
+    sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
+    sys.stderr = os.fdopen(2, "w", 1, encoding="utf-8", errors="backslashreplace", closefd=False)
+    sys.argv = ["chatkv", *arguments]
     main()

@@ -1,15 +1,14 @@
-"""`run`: the command line in a process of its own, on a tiny model and a home that no other test shares."""
+"""`run` and `stdio`: the command line in a process of its own, on a tiny model and a home that no other test shares."""
 
 from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from processes import Run, Stdio
+from processes import Run, Stdio, forked, program
 from tiny import save_tiny
 
 
@@ -34,16 +33,10 @@ def environment(tmp_path: Path, tiny_folder: Path) -> dict[str, str]:
 
 @pytest.fixture
 def run(environment: dict[str, str]) -> Run:
-    def call(*arguments: str, stdin: str | None = None, **extra: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "chatkv", *arguments],
-            input="" if stdin is None else stdin,
-            capture_output=True,
-            text=True,
-            env={**environment, **extra},
-            timeout=120,
-            check=False,
-        )
+    def call(
+        *arguments: str, stdin: str = "", real: bool = False, **extra: str
+    ) -> subprocess.CompletedProcess[str]:
+        return (program if real else forked)({**environment, **extra}, *arguments, stdin=stdin)
 
     return call
 
@@ -52,14 +45,10 @@ def run(environment: dict[str, str]) -> Run:
 def stdio(environment: dict[str, str]) -> Iterator[Callable[..., Stdio]]:
     started: list[Stdio] = []
 
-    def start(*arguments: str) -> Stdio:
-        started.append(Stdio(environment, *arguments))
+    def start(*arguments: str, real: bool = False) -> Stdio:
+        started.append(Stdio(environment, *arguments, real=real))
         return started[-1]
 
     yield start
     for one in started:
-        one.process.kill()
-        one.process.wait()
-        for stream in (one.process.stdin, one.process.stdout):
-            if stream is not None:
-                stream.close()
+        one.close()

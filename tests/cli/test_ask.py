@@ -13,7 +13,7 @@ from processes import Run
 
 
 def test_the_answer_is_data_and_everything_else_is_narration(run: Run) -> None:
-    done = run("ask", "hello", "there", "-n", "6")
+    done = run("ask", "hello", "there", "-n", "6", real=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith("\n")
     assert "\x1b" not in done.stdout + done.stderr

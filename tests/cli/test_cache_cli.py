@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from processes import Run
+from processes import Run, forked
 
 LONG = "the quick brown fox jumps over the lazy dog and " * 6
 
@@ -22,8 +20,7 @@ def made(tmp_path_factory: pytest.TempPathFactory, tiny_folder: Path) -> Path:
     home = tmp_path_factory.mktemp("made")
     settings = {"CHATKV_HOME": str(home), "CHATKV_MODEL": str(tiny_folder), "CHATKV_LOAD_THREADS": "1"}
     for words, more in ((LONG, []), ("again " + LONG, ["--session", "last"])):
-        argv = [sys.executable, "-m", "chatkv", "ask", words, "-n", "5", *more]
-        subprocess.run(argv, env={**os.environ, **settings}, check=True, capture_output=True, timeout=120)
+        forked({**os.environ, **settings}, "ask", words, "-n", "5", *more).check_returncode()
     return home
 
 

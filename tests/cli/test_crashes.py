@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from forked import Forked
+from processes import Stdio
 from talk import assert_greedy
 from transformers import AutoModelForCausalLM
 
@@ -26,7 +26,7 @@ from chatkv.runtime import Runtime, build_runtime
 from chatkv.session.context import Context
 from chatkv.store import Store
 
-N_KILLS = int(os.environ.get("CHATKV_TEST_KILLS", "12"))
+N_KILLS = int(os.environ.get("CHATKV_TEST_KILLS", "8"))
 MOMENTS = ("prefill", "decode", "compaction", "idle")
 LOST_AT_MOST_S = 1.0
 
@@ -34,7 +34,7 @@ LOST_AT_MOST_S = 1.0
 class Heard:
     """What a process says, with the time it was heard, by a thread of its own."""
 
-    def __init__(self, chat: Forked) -> None:
+    def __init__(self, chat: Stdio) -> None:
         self.chat = chat
         self.events: list[tuple[float, dict[str, Any]]] = []
         self._came = threading.Condition()
@@ -59,6 +59,7 @@ class Heard:
         at = time.monotonic()
         self.chat.kill()
         self._thread.join()
+        self.chat.close()
         return at
 
     def _listen(self) -> None:
@@ -106,7 +107,7 @@ class Crashes:
 
     def live(self, moment: str, *, fresh: bool) -> None:
         """A process: opened, compared with a cold one, and killed at a random moment of that kind."""
-        heard = Heard(Forked(self._environment))
+        heard = Heard(Stdio(self._environment))
         heard.chat.send("new") if fresh else heard.chat.send("open", session="last")
         heard.wait_for("opened")
         turn = self.say(heard, f"And now, number {self.chance.randrange(1000)}?", 5)

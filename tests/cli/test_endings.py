@@ -26,7 +26,7 @@ def stored(home: Path, session: str = "last") -> list[MessageRecord]:
 def test_sigterm_ends_an_answer_as_stopped_and_sighup_a_message_before_its_answer(
     stdio: Start, tmp_path: Path
 ) -> None:
-    chat = stdio()
+    chat = stdio(real=True)
     chat.send("send", text="tell me all", max_new_tokens=1800)
     events = chat.until("delta")
     chat.process.send_signal(signal.SIGTERM)
@@ -59,8 +59,7 @@ def test_an_answer_whose_reader_died_is_stored_to_its_last_word(stdio: Start, tm
     chat = stdio("--stop-at-end")
     chat.send("send", text="tell me all", max_new_tokens=1800)
     events = chat.until("delta")
-    assert chat.process.stdout is not None
-    chat.process.stdout.close()
+    chat.heard.close()
     assert chat.process.wait(timeout=20) == 0
     _, answer = stored(tmp_path)
     assert answer.status == "stopped"

@@ -141,8 +141,7 @@ def test_the_worker_leaves_when_its_reader_is_gone(stdio: Start) -> None:
     chat = stdio("--stop-at-end")
     chat.send("send", text="hello", max_new_tokens=1800)
     chat.until("delta")
-    assert chat.process.stdin is not None
-    chat.process.stdin.close()
+    chat.commands.close()
     turn = chat.until("turn")[-1]
     assert turn["finish"] == "cancelled"
     assert chat.until("closed")

@@ -9,6 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from stretches import Block, end_of, ids, rendered, result_of
+from thorough import examples
 
 from chatkv.kv.layers import GrowingLayer
 from chatkv.kv.ledger import clip, common_prefix
@@ -64,7 +65,7 @@ def _clipped(prompt: Rendered, n: int) -> Rendered:
     return Rendered(prompt.ids[:n], tuple(clip(prompt.segments, n)))
 
 
-@settings(max_examples=500, deadline=None, derandomize=True)
+@settings(max_examples=examples(200, 500), deadline=None, derandomize=True)
 @given(pair=pairs())
 def test_the_way_leads_to_the_new_rendering_and_never_reads_what_it_overwrote(pair: Pair) -> None:
     old, new = pair.old, pair.new

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 from kept import a_talk, held, leave, restored
 from talk import Talk
+from thorough import cases
 
 from chatkv.kv.blocks import BLOCK_TOKENS, block_name, full_names
 from chatkv.store import BlockRecord
@@ -46,6 +48,7 @@ def _sql(statement: str) -> Harm:
     return harm
 
 
+PLACES = {0: "first", 1: "second", -1: "tail"}
 HARMS = [
     Case("flipped", _flip),
     Case("cut", lambda talk, block, file: file.write_bytes(file.read_bytes()[:-9])),
@@ -65,8 +68,13 @@ HARMS = [
 ]
 
 
-@pytest.mark.parametrize("at", [0, 1, -1], ids=["first", "second", "tail"])
-@pytest.mark.parametrize("case", HARMS, ids=lambda case: case.name)
+EVERY = list(itertools.product(HARMS, PLACES))
+USUAL = [*zip(HARMS, itertools.cycle(PLACES), strict=False), *itertools.product(HARMS[:1], [1, -1])]
+
+
+@pytest.mark.parametrize(
+    ("case", "at"), cases(EVERY, USUAL), ids=lambda value: getattr(value, "name", PLACES.get(value))
+)
 def test_a_damaged_block_is_computed_again(case: Case, at: int, tmp_path: Path) -> None:
     talk = a_talk("llama", tmp_path / "a.db")
     held(talk)

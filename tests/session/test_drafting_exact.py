@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from kept import LONG
 from steps import TEXTS, carry_out
 from talk import Talk
+from thorough import examples
 from tiny import CONFIGS, reference_model, tiny_loaded
 
 from chatkv.protocol import Turn
@@ -102,7 +103,9 @@ class Pair:
 
 
 @pytest.mark.parametrize("kind", CONFIGS)
-@settings(max_examples=6, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=examples(3, 6), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
+)
 @given(steps=_STEPS, chunk=st.sampled_from([3, 16, 128]))
 def test_what_is_not_sent_leaves_no_trace(kind: str, steps: list[tuple[Any, ...]], chunk: int) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -19,7 +19,7 @@ from chatkv.protocol import Restored
 from chatkv.session import Session
 from chatkv.store import Store
 
-N_HARMS = int(os.environ.get("CHATKV_TEST_HARMS", "24"))
+N_HARMS = int(os.environ.get("CHATKV_TEST_HARMS", "12"))
 KINDS = ("llama", "gemma3", "hybrid")
 LONG = "the quick brown fox jumps over the lazy dog and " * 6
 

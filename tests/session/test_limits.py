@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from talk import Talk
+from thorough import cases
 from tiny import reference_model, tiny_loaded
 from torch import Tensor
 
@@ -121,7 +122,7 @@ def test_one_giant_turn_is_no_dead_end_even_right_after_a_resume(talk: Talk) -> 
     assert talk.say("And now?", 4).finish in ("stop", "length")
 
 
-@pytest.mark.parametrize("spare", range(0, 120, 7))
+@pytest.mark.parametrize("spare", cases(range(0, 120, 7), range(0, 120, 14)))
 def test_however_full_the_last_turn_left_it_the_next_message_is_answered(spare: int, talk: Talk) -> None:
     talk.set("memory.budget", "128 KiB")
     most = -talk.session.upkeep.planner.excess(0)

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from steps import MEMORY_STEPS, remember
 from talk import Talk
+from thorough import examples
 from tiny import CONFIGS, reference_model, tiny_loaded
 
 from chatkv.config import MemoryConfig
@@ -34,7 +35,9 @@ def check(talk: Talk, known: set[int]) -> None:
 
 
 @pytest.mark.parametrize("kind", CONFIGS)
-@settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=examples(8, 25), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
+)
 @given(steps=MEMORY_STEPS, chunk=st.sampled_from([16, 64]))
 def test_memory_keeps_every_promise(kind: str, steps: list[tuple[Any, ...]], chunk: int) -> None:
     with tempfile.TemporaryDirectory() as folder:

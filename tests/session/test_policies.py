@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from talk import Talk
+from thorough import cases
 from tiny import tiny_loaded
 
 from chatkv.config import MemoryConfig
@@ -56,8 +57,11 @@ def check(talk: Talk, turn: Turn, policy: str) -> None:
         assert fact(2) in text
 
 
-@pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("rests", [False, True])
+EVERY = list(itertools.product(POLICIES, [False, True]))
+USUAL = [(policy, rests) for policy, rests in EVERY if rests or policy in ("summary", "sinks")]
+
+
+@pytest.mark.parametrize(("policy", "rests"), cases(EVERY, USUAL))
 def test_the_conversation_goes_on_and_what_must_stay_stays(policy: str, rests: bool, tmp_path: Path) -> None:
     talk = tight(tmp_path, policy)
     compactions: list[Compaction] = []

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from starter import starter_folder
 from steps import STEPS, carry_out
 from talk import Talk
+from thorough import examples
 from transformers import AutoModelForCausalLM
 
 from chatkv.config import LoadConfig
@@ -37,7 +38,9 @@ def reference() -> Any:
     return model.eval().requires_grad_(False)
 
 
-@settings(max_examples=4, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=examples(2, 4), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
+)
 @given(steps=STEPS)
 def test_random_conversations_are_exact(steps: list[tuple[Any, ...]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -66,10 +69,10 @@ def test_a_conversation_reads_every_token_once(tmp_path: Path) -> None:
 def test_a_paste_that_was_looked_over_is_not_read_at_enter(tmp_path: Path) -> None:
     talk = Talk(starter(), tmp_path / "t.db", reference=reference(), chunk=256)
     talk.say("What is the capital of France?", 8)
-    paste = "The river was 1,450 m wide, and nobody had crossed it yet.\n" * 55
+    paste = "The river was 1,450 m wide, and nobody had crossed it yet.\n" * 28
     n_tokens = talk.runtime.codec.count(paste)
     write(talk, paste)
-    assert n_drafted(talk) > n_tokens > 1000
+    assert n_drafted(talk) > n_tokens > 500
     turn = talk.say(paste, 8)
     assert turn.prefilled <= 16
     assert turn.prefilled_early > n_tokens

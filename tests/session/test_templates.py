@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from talk import ROOMY, Talk, countdown
+from thorough import cases
 from tiny import reference_model, tiny_loaded, tiny_tokenizer
 from tokens.templates import TEMPLATES
 
@@ -15,6 +16,8 @@ from chatkv.protocol import Compaction, PrefixBreak
 
 GLUE_TOKENS = 100
 """Bound on a turn's glue: headers and closers of the wordiest template, spelled out by a tokenizer without merges."""
+KINDS = ("chatml", "llama3", "gemma", "llama2", "qwen3", "rewrites", "drops-system", "harmony", "none")
+"""Of each family one: those that frame a message alike differ only in words."""
 
 
 def talk_with(template: str | None, file: Path, memory: MemoryConfig = ROOMY) -> Talk:
@@ -53,7 +56,7 @@ def test_stops_and_limits_keep_every_template_legal(name: str, tmp_path: Path) -
     talk.store.close()
 
 
-@pytest.mark.parametrize("name", TEMPLATES)
+@pytest.mark.parametrize("name", cases(TEMPLATES, KINDS))
 def test_every_template_takes_a_summary_and_goes_on_exactly(name: str, tmp_path: Path) -> None:
     talk = talk_with(TEMPLATES[name], tmp_path / "t.db", memory=MemoryConfig("512 KiB"))
     for n in range(6):

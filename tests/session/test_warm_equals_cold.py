@@ -11,11 +11,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from steps import STEPS, carry_out
 from talk import Talk
+from thorough import examples
 from tiny import CONFIGS, reference_model, tiny_loaded
 
 
 @pytest.mark.parametrize("kind", CONFIGS)
-@settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=examples(10, 30), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
+)
 @given(steps=STEPS, chunk=st.sampled_from([3, 16, 128]))
 def test_random_conversations_are_exact(kind: str, steps: list[tuple[Any, ...]], chunk: int) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thorough import examples
 
 from chatkv.errors import StoreError
 from chatkv.store import Store, postings
@@ -77,7 +78,7 @@ def test_folding_is_stable_and_says_where_each_character_came_from(text: str) ->
     assert fold(plain(text.upper().lower())) == fold(plain(text.lower()))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(100, 300), deadline=None)
 @given(text=CLOSE_TEXT | ANY_TEXT, word=CLOSE_TEXT.filter(str.strip) | ANY_TEXT.filter(str.strip))
 def test_a_text_that_matches_has_all_pieces_of_the_query(text: str, word: str) -> None:
     """The index may give too much, never too little."""

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thorough import examples
 
 from chatkv.store import SearchHit, Status, Store
 from chatkv.store.fold import plain
@@ -139,7 +140,7 @@ def test_operators_mean_nothing(talk: Store) -> None:
 
 
 def test_no_query_is_an_error(talk: Store) -> None:
-    @settings(deadline=None, max_examples=150)
+    @settings(deadline=None, max_examples=examples(60, 150))
     @given(query=st.text(st.characters(codec=None, categories=None)))
     def check(query: str) -> None:
         talk.search(query)

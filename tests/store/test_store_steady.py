@@ -13,6 +13,7 @@ import troubles
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from saving import ACTS, BEGINNING, Talk, begun, on_file, steady_of, undisturbed
+from thorough import examples
 
 from chatkv.store import SteadyStore, steady
 
@@ -67,7 +68,7 @@ def test_nothing_is_lost_to_any_trouble(
     assert on_file(file, talk.id) == expected
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(40, 100), deadline=None)
 @given(
     steps=st.lists(st.sampled_from(ACTS), min_size=1, max_size=12),
     trouble=st.sampled_from(troubles.ALL),

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from past import content, past
+from thorough import examples
 
 import chatkv
 from chatkv.errors import StoreError
@@ -197,7 +198,7 @@ def test_killed_at_any_moment_of_an_upgrade_the_file_opens_and_upgrades(file: Pa
         process.communicate("go\n")
     took = time.monotonic() - started
     versions = set()
-    for seed in range(16):
+    for seed in range(examples(6, 16)):
         for stale in file.parent.glob("chat.db*"):
             stale.unlink()
         shutil.copy(pristine, file)

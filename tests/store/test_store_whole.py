@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from thorough import examples
 from transfer.making import filled
 
 from chatkv.errors import StoreError, UsageError
@@ -48,7 +49,7 @@ def seen(store: Store, session_id: str) -> list[Any]:
     ]
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(10, 20), deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_a_session_is_the_same_wherever_it_goes(data: st.DataObject) -> None:
     with (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,10 +19,9 @@ from chatkv.tui.talk.exchange import Issue
 from chatkv.tui.widgets.talk.transcript import Transcript
 from chatkv.tui.widgets.talk.turn import TurnView
 from chatkv.tui.widgets.writing.composer import Composer
+from tui.fake_forks import fake_worker
 from tui.fake_lines import MODEL
 
-_TESTS = str(Path(__file__).parents[1])
-_FAKE = f"import sys; sys.path.insert(0, {_TESTS!r}); from tui.fake_main import main; main()"
 NOON = 1_790_000_000.0
 PATIENCE_S = 20.0
 _POLL_S = 0.015
@@ -50,7 +48,7 @@ def make_app(
 ) -> ChatkvApp:
     """The app with a fake worker (`flags` are its own) and clocks that stand still."""
     paths = places(folder)
-    argv = [sys.executable, "-c", _FAKE, "--db", str(paths.database), "--model", model, *flags]
+    argv = fake_worker("--db", str(paths.database), "--model", model, *flags)
     config = Config(model=model, ui=UiConfig(theme=theme, sidebar=sidebar))
     return ChatkvApp(
         config,
@@ -81,17 +79,24 @@ def database_of(pilot: Pilot[None]) -> Path:
 
 async def until(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
     """Let the app run until `holds`; fail if it never does."""
-    give_up_at = time.monotonic() + PATIENCE_S
+    give_up_at, looked_at = time.monotonic() + PATIENCE_S, time.process_time()
     while not holds():
         assert time.monotonic() < give_up_at, "what was waited for never came"
-        await asyncio.sleep(_POLL_S)
+        # A look at the whole screen costs about as much as drawing it: most of the time is the app's.
+        await asyncio.sleep(max(_POLL_S, 2 * (time.process_time() - looked_at)))
+        looked_at = time.process_time()
     await pilot.pause()
 
 
 async def sees(pilot: Pilot[None], *texts: str) -> None:
     """Until all of these are on the screen."""
+
+    def seen() -> bool:
+        screen = shown(pilot)
+        return all(text in screen for text in texts)
+
     try:
-        await until(pilot, lambda: all(text in shown(pilot) for text in texts))
+        await until(pilot, seen)
     except AssertionError as error:
         error.add_note(f"{texts} on\n{shown(pilot)}")
         raise

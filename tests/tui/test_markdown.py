@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.style import Style
 from textual.app import App, ComposeResult
 from textual.geometry import Region
+from thorough import examples
 
 from chatkv.tui.app import ChatkvApp
 from chatkv.tui.inert import inert
@@ -70,7 +71,7 @@ async def both(document: str, pieces: Sequence[str], width: int) -> tuple[list[s
         return in_pieces, drawn(transcript.view(2))  # type: ignore[arg-type]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(12, 40), deadline=None, suppress_health_check=list(HealthCheck))
 @given(streamed(), st.sampled_from([38, 80]))
 def test_a_document_in_pieces_ends_as_one_that_came_at_once(come: tuple[str, list[str]], width: int) -> None:
     in_pieces, at_once = asyncio.run(both(*come, width))

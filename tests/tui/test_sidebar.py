@@ -172,6 +172,7 @@ async def test_events_are_listed_newest_first_and_come_back_with_the_session(tmp
         store.add_event(session.id, "of another version", {})
     async with make_app(tmp_path, resume="last").run_test(size=TALL) as pilot:
         await ready(pilot)
+        await settled(pilot)  # where the list stands is known only then
         await pilot.click(EventLog)
         await until(pilot, lambda: isinstance(pilot.app.screen, EventsScreen))
         await sees(pilot, "✗ Out of memory. Lower it.", "! The KV did not hold the prefix from token 12:")

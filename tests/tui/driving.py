@@ -77,6 +77,11 @@ def database_of(pilot: Pilot[None]) -> Path:
     return app.desk.library.database
 
 
+def prompts(pilot: Pilot[None]) -> list[str]:
+    """What was asked, turn by turn."""
+    return [turn.prompt for turn in chat_of(pilot).board.turns]
+
+
 async def until(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
     """Let the app run until `holds`; fail if it never does."""
     give_up_at, looked_at = time.monotonic() + PATIENCE_S, time.process_time()

@@ -12,11 +12,11 @@ from textual.pilot import Pilot
 from chatkv.store import Store
 from chatkv.tui.widgets.writing.completions import Completions
 from tui.driving import (
-    chat_of,
     composer,
     database_of,
     idle,
     make_app,
+    prompts,
     ready,
     release,
     say,
@@ -38,10 +38,6 @@ def paste(pilot: Pilot[None], text: str) -> None:
 
 def subtitle(pilot: Pilot[None]) -> str:
     return str(composer(pilot).border_subtitle)
-
-
-def prompts(pilot: Pilot[None]) -> list[str]:
-    return [turn.prompt for turn in chat_of(pilot).board.turns]
 
 
 @pytest.fixture

@@ -11,17 +11,12 @@ from pathlib import Path
 
 import pytest
 from textual import events
-from textual.pilot import Pilot
 
 from chatkv.tui.app import ChatkvApp
 from chatkv.tui.writing import attaching
-from tui.driving import PATIENCE_S, chat_of, composer, make_app, ready, say, shown, until
+from tui.driving import PATIENCE_S, chat_of, composer, make_app, prompts, ready, say, shown, until
 
 SIZE = (110, 32)
-
-
-def prompts(pilot: Pilot[None]) -> list[str]:
-    return [turn.prompt for turn in chat_of(pilot).board.turns]
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What a compaction costs and how exact the KV is: cancelled, after the swap, and once healed.
+"""What a compaction costs and how exact the KV is: cancelled, after the swap, when answered on, and once healed.
 
 The conversation is the one with planted facts, and half of its turns stay. Exactness is measured against the same
 ids prefilled into a cache of their own.
@@ -126,25 +126,34 @@ def _brief(done: Compaction) -> dict[str, Any]:
 
 
 def _exactness(host: Host, planted: Planted) -> dict[str, Any]:
-    """The swapped KV, and the healed one, against a prefill of the same ids.
+    """The KV against a prefill of the same ids: right after the swap, as an answer finds it, and once healed.
 
     `recent`: each kept turn but the first, read again behind those before it. `next`: a further message and answer.
     """
-    engine = host.runtime.engine
-    inexact = sum(segment.n_tokens for segment in engine.ledger.segments if segment.tier == "E2")
-    swapped = _readings(host, planted)
+    moved = _inexact(host)
+    states = {"moved": _readings(host, planted)}
+    started = time.perf_counter()
+    for _ in host.session.upkeep.heal_front(never):
+        pass
+    front, front_s = moved - _inexact(host), time.perf_counter() - started
+    states["answered"] = _readings(host, planted)
     started = time.perf_counter()
     settle(host)
     heal_s = time.perf_counter() - started
-    healed, exact = _readings(host, planted), _readings(host, planted, anew=True)
-    found: dict[str, Any] = {"moved": inexact, "heal_s": round(heal_s, 3)}
-    for state, readings in (("swapped", swapped), ("healed", healed)):
+    states["healed"], exact = _readings(host, planted), _readings(host, planted, anew=True)
+    times = {"front_s": round(front_s, 3), "heal_s": round(heal_s, 3)}
+    found: dict[str, Any] = {"moved": moved, "front": front, **times}
+    for state, readings in states.items():
         for name, reading in readings.items():
             off = reading.perplexity / exact[name].perplexity - 1
             kl, equal = reading.divergence(exact[name])
             found |= {f"{name}_{state}_off": round(off, 5), f"{name}_{state}_kl": float(f"{kl:.3g}")}
             found[f"{name}_{state}_argmax"] = round(equal, 4)
     return {**found, **{f"{name}_ppl": round(reading.perplexity, 4) for name, reading in exact.items()}}
+
+
+def _inexact(host: Host) -> int:
+    return sum(segment.n_tokens for segment in host.runtime.engine.ledger.segments if segment.tier == "E2")
 
 
 def _readings(host: Host, planted: Planted, *, anew: bool = False) -> dict[str, Reading]:

@@ -102,13 +102,14 @@ class Prefiller:
             self.looked_at, self._looked_to = seen.mass, end
         return end - start
 
-    def heal_step(self) -> int:
-        """Compute a short chunk of moved tokens exactly, in place; 0 when the ledger holds none."""
+    def heal_step(self, up_to: int | None = None) -> int:
+        """Compute a short chunk of moved tokens exactly, in place; 0 when there are none (before `up_to`)."""
         engine = self.engine
-        start = engine.ledger.first_of("E2")
-        if start is None:
+        start, last = engine.ledger.first_of("E2"), len(engine.ledger)
+        last = last if up_to is None else min(last, up_to)
+        if start is None or start >= last:
             return 0
-        end = min(len(engine.ledger), start + max(1, self.chunk // _IDLE_SHARE))
+        end = min(last, start + max(1, self.chunk // _IDLE_SHARE))
         engine.refresh(start, end)
         return end - start
 

@@ -115,6 +115,10 @@ class Ledger:
         twin._segments = clip(self._segments, n)
         return twin
 
+    def renewed(self, n: int) -> None:
+        """`n` ids that were old have been computed anew: they count as no older than the mark."""
+        self.low = max(0, self.low - n)
+
     def mark(self) -> None:
         """Start counting from here: everything in the ledger now is old."""
         self.low = len(self._ids)

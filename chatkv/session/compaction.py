@@ -29,19 +29,24 @@ Cancelled = Callable[[], bool]
 Reason = Literal["idle", "full", "asked"]
 _WORDS_A_TOKEN = 0.7
 _ENOUGH_UNSOUND = 2
+_ASKED_AGAIN_AFTER = 5
+"""Compactions after which a model whose summaries were of no use is asked once more."""
 _SHORTEST_CIRCLE, _LONGEST_CIRCLE = 4, 40
 
 
 @dataclass(slots=True)
 class Draft:
-    """A summary begun and interrupted: the ids decoded so far, for the turns it is about.
+    """A summary begun and interrupted: the ids decoded so far, and the turns that were to go.
 
-    `unsound`: how many of the model's last summaries in a row were of no use.
+    It is about the whole conversation, so it serves as well when more turns go by the time it is finished.
+    `unsound`: how many of the model's last summaries in a row were of no use; `unasked`: compactions since it was
+    asked.
     """
 
     turns: tuple[int, ...] = ()
     ids: list[int] = field(default_factory=list)
     unsound: int = 0
+    unasked: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +64,6 @@ class Plan:
         """Numbers of the turns that go."""
         return tuple(round.turn for round in self.going)
 
-    def as_begun(self, draft: Draft) -> Plan:
-        """This plan, for no more turns than a summary that was begun is about: it need not be begun anew."""
-        n = len(draft.turns)
-        return replace(self, going=self.going[:n]) if draft.ids and draft.turns == self.turns[:n] else self
-
 
 class RunningCompaction:
     """Carries out one `Plan`. Iterate `run`; `record` is then the summary in force, None if it was given up."""
@@ -76,8 +76,9 @@ class RunningCompaction:
         self.prefilled = self.decoded = 0
         self.built = 0
         """Tokens of the new beginning that were prefilled: they are part of the next prompt."""
-        if draft.turns != plan.turns:
-            draft.turns, draft.ids = plan.turns, []
+        if plan.instructions or plan.turns[: len(draft.turns)] != draft.turns:
+            draft.ids = []
+        draft.turns = plan.turns
         self._draft = draft
         self._started = time.perf_counter()
         self._before = len(runtime.engine.ledger)
@@ -85,7 +86,9 @@ class RunningCompaction:
     def run(self, cancelled: Cancelled) -> Iterator[Compaction]:
         """Yield an event after every moment of work, `done` or `given_up` last. Raises `ChatkvError`."""
         raw = None
-        if self._asks:
+        asks = self._asks
+        self._draft.unasked = 0 if asks else self._draft.unasked + 1
+        if asks:
             yield self._event("summarizing", total=self.plan.room.summary)
             try:
                 raw = yield from self._ask(cancelled)
@@ -98,6 +101,7 @@ class RunningCompaction:
         new = self._rendered(draft)
         if len(new.ids) >= len(self._rendered(None).ids):
             if self.plan.reason != "full":
+                self._draft.ids = []
                 yield self._event("given_up", text="The summary would be as long as what it stands for.")
                 return
             draft = self._without_more()
@@ -165,9 +169,13 @@ class RunningCompaction:
 
     @property
     def _asks(self) -> bool:
-        """Whether the model is asked: not while a person waits, if what it wrote lately was of no use."""
-        waited_in_vain = self.plan.reason == "full" and self._draft.unsound >= _ENOUGH_UNSOUND
-        return self.plan.policy.summarizes and self.plan.room.request > 0 and not waited_in_vain
+        """Whether the model is asked. If what it wrote lately was of no use: seldom, and not while a person waits."""
+        draft, reason = self._draft, self.plan.reason
+        if not self.plan.policy.summarizes or not self.plan.room.request:
+            return False
+        if draft.unsound < _ENOUGH_UNSOUND or reason == "asked":
+            return True
+        return reason == "idle" and (bool(draft.ids) or draft.unasked >= _ASKED_AGAIN_AFTER)
 
     def _rendered(self, draft: SummaryRecord | None) -> Rendered:
         return self.runtime.chat.stable_prefix(self.context.messages(summary=draft))

@@ -93,6 +93,8 @@ class Prompts:
             if n_tokens + LEAST_ANSWER > self._upkeep.planner.room.ceiling:
                 yield from self._make_room(path[:-2], self.tokens_of(user) + len(answer.ids), cancelled)
                 self._upkeep.follow(path)
+            else:
+                yield from self._upkeep.heal_front(cancelled)
             opening = self._render(path[:-1], recalled_for=recalled_for)
             thought = Segment("thought", answer.turn, answer.answer_start)
             visible = Segment("answer", answer.turn, len(answer.ids) - answer.answer_start)

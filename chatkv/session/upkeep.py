@@ -26,6 +26,11 @@ Work = Generator[Event, None, None]
 
 _TAIL_AFTER_S = 20.0
 """Idle time after which the tokens behind the last full block are written: sooner, every turn would write them anew."""
+_FRONT = 6
+"""One moved token in so many, from the first on, is computed exactly before anything is answered on them.
+
+What follows builds on it: in the first kept turn stand, for the first time now, words that used to be repetitions.
+"""
 _LOWERED_SHARE = 0.8
 _LEAST_LIMIT = 256
 """Tokens below which it is not the KV that takes the memory."""
@@ -45,7 +50,7 @@ class Upkeep:
         self.in_turn = 0
         self.doing: Idling = ""
         """What the last step was about, as far as it goes on."""
-        self._confirmed = 0
+        self._confirmed = self._front = 0
         self._work: Work | None = None
         self._resting = False
         self._tail_at: float | None = None
@@ -149,7 +154,7 @@ class Upkeep:
         leaf = self.context.leaf.id if self.context.leaf else None
         if plan is not None and self._tried != leaf:
             self.doing = "compacting"
-            yield from self._compact(plan.as_begun(self._draft), _never)
+            yield from self._compact(plan, _never)
             self._tried = leaf
             self.doing = "settling"
             yield from self._settle()
@@ -212,8 +217,22 @@ class Upkeep:
         self.interrupt()
         self.in_turn = 0
         yield from self._drop_recalled()
-        if not self.planner.is_full(n_new):
+        if self.planner.is_full(n_new):
+            yield from self._shed(n_new, cancelled)
+        yield from self.heal_front(cancelled)
+
+    def heal_front(self, cancelled: Cancelled) -> Work:
+        """Before an answer: see that the first of what a compaction moved is exact. The rest can wait for idle time."""
+        engine = self.runtime.engine
+        try:
+            while not cancelled() and (n_read := self.runtime.prefiller.heal_step(self._front)):
+                engine.ledger.renewed(n_read)
+                self.in_turn += n_read
+                yield Prefill(self.in_turn, self.in_turn, reused=engine.ledger.low)
+        except OutOfMemory:
             return
+
+    def _shed(self, n_new: int, cancelled: Cancelled) -> Work:
         yield from self.keeper.restore(self.planner.stable, whole=True)
         yield from self._warn()
         for keep in self.planner.keeps(n_new):
@@ -260,10 +279,19 @@ class Upkeep:
                 self.planner.moved()
                 self._confirmed = 0
                 self.in_turn += running.built
+                self._front = self._owed()
             yield event
         if running.record is not None:
             yield self.context.marks()
             yield self.runtime.kv_event()
+
+    def _owed(self) -> int:
+        """Up to where moved tokens must be exact before anything is answered on them."""
+        ledger = self.runtime.engine.ledger
+        first = ledger.first_of("E2")
+        if first is None or not self.planner.policy.heals:
+            return 0
+        return first - (first - len(ledger)) // _FRONT
 
 
 def _never() -> bool:

@@ -18,9 +18,11 @@ def test_what_a_compaction_costs_and_how_exact_it_is(run: Run) -> None:
         assert row["prefilled"] < row["tokens_before"]
     assert totals["rollback_exact"] is True
     assert 0 < totals["moved"] < two["tokens_after"]
+    assert totals["front"] == -(-totals["moved"] // 6), "so much is exact before anything is answered"
     for name in ("recent", "next"):
         assert totals[f"{name}_healed_argmax"] == 1.0, "float32: as read anew"
-        assert totals[f"{name}_healed_kl"] < 1e-5 < totals[f"{name}_swapped_kl"]
+        assert totals[f"{name}_healed_kl"] < 1e-5 < totals[f"{name}_answered_kl"]
+        assert totals[f"{name}_answered_kl"] != totals[f"{name}_moved_kl"]
         assert abs(totals[f"{name}_healed_off"]) < 1e-4
     assert totals["all_moved"] > totals["moved"]
     assert totals["swap_s"] >= 0

@@ -16,6 +16,7 @@ from chatkv.config import MemoryConfig
 from chatkv.kv.layers import GrowingLayer, StateLayer
 from chatkv.memory import summary
 from chatkv.protocol import Compaction, Event, Kv, Marks
+from chatkv.session import compaction
 
 MOVABLE = [kind for kind in CONFIGS if kind != "hybrid"]
 
@@ -186,6 +187,37 @@ def test_nobody_waits_for_a_model_whose_summaries_were_of_no_use(tmp_path: Path)
     assert all(event.decoded == 0 and event.prefilled < 120 for event in seen[2:])
 
 
+def test_an_answer_finds_the_first_sixth_of_what_was_moved_exact_and_counts_it(tmp_path: Path) -> None:
+    talk = small(tmp_path)
+    fill(talk)
+    talk.idle()
+    talk.do(talk.session.upkeep.compact("", countdown(None)))
+    n_moved = sum(segment.n_tokens for segment in talk.runtime.engine.ledger.segments if segment.tier == "E2")
+    first, old = talk.runtime.engine.ledger.first_of("E2"), talk.runtime.engine.ledger.low
+    assert first is not None
+    assert n_moved > 60
+    front = -(-n_moved // 6)
+    turn = talk.say("And now?", 4)
+    assert talk.runtime.engine.ledger.first_of("E2") == first + front
+    assert turn.reused == old - front
+    assert turn.prefilled_early == first + n_moved - old
+    assert turn.reused + turn.prefilled_early + turn.prefilled == turn.kv_tokens - turn.decoded
+
+
+def test_a_model_whose_summaries_were_of_no_use_is_asked_seldom(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compaction, "_ASKED_AGAIN_AFTER", 2)
+    talk = small(tmp_path, budget="350 KiB")
+    asked: list[bool] = []
+    for n in range(50):
+        talk.say(f"Fact {n}: the harbour of Lisbon has {n * 37} boats.", 4)
+        talk.idle()
+        seen = [e for e in talk.events if isinstance(e, Compaction)]
+        asked += [event.decoded > 0 for event in seen if event.stage == "done"]
+    assert asked[:5] == [True, True, False, False, True]
+
+
 def test_a_summary_as_long_as_what_it_stands_for_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -211,5 +243,5 @@ def test_a_summary_begun_in_one_pause_is_finished_in_the_next(tmp_path: Path) ->
     talk.say("Another message in between, long enough to make one more turn go.", 4)
     talk.idle()
     event = done(talk.events)
-    assert event.turns == turns
+    assert event.turns[: len(turns)] == turns
     assert event.decoded <= talk.session.upkeep.planner.room.summary - n_ids

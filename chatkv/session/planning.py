@@ -100,7 +100,8 @@ class Planner:
         """What goes, the last `keep` turns never, so that a message of `n_new` tokens fits; None if nothing can."""
         sizes, policy, need = self.sizes(), self.policy, n_new + GLUE_TOKENS
         full = min(self.room.hard, self.room.ceiling - need)
-        goal = full - self.room.answer
+        # Where little goes at a time, little would ever be left for what is recalled.
+        goal = full - self.room.answer - (self.room.recall if self.runtime.memory.recall else 0)
         if policy.large:
             goal = goal_tokens(sizes, target=self.room.target, full=full)
         going = policy.going(sizes, fixed=self._fixed(), goal=goal, keep=keep)

@@ -17,9 +17,10 @@ from chatkv.memory.recall.block import BRIEF_TOKENS, Block
 from chatkv.memory.recall.demand import asks_back
 from chatkv.memory.recall.index import Floats, Index
 from chatkv.memory.recall.meaning import Meaning
-from chatkv.memory.recall.newer import lifted, newer_statements
+from chatkv.memory.recall.newer import corrections, lifted, newer_statements
 from chatkv.memory.recall.records import NOTHING, Found, Passage
 from chatkv.memory.recall.scoring import Relevance, relevance, shortened
+from chatkv.memory.recall.told import told
 from chatkv.memory.recall.words import terms_of
 
 # What scores less than this share of the best is left out, even if there is room for it. What goes beyond a brief block
@@ -29,6 +30,8 @@ _MIN_OF_BEST, _MIN_OF_FEW, _BEST_FEW = 0.35, 0.6, 5
 # what states something, holds so much of the message, and more than only repeats it.
 _SHARE, _LEAST_ROOM = 0.25, 64
 _MIN_OWN, _MIN_OF_BEST_UNASKED = 0.3, 0.7
+# Where the words of a question find little, this share of the room is for what the user told, but at most so much.
+_TOLD_SHARE, _MOST_TOLD_TOKENS = 0.4, 160
 _MAX_CANDIDATES = 256
 _MAX_COUNTED = 4096
 # With little room, what only stands beside something relevant counts for less.
@@ -63,14 +66,16 @@ class Archive:
         """
         index, question = self._index, shortened(question)
         found = relevance(index, question, exclude)
-        asks = by_hand or asks_back(question) or _in_document(index, found.scores)
+        in_document = _in_document(index, found.scores)
+        asks = by_hand or asks_back(question) or in_document
         if not asks:
             budget = min(budget, max(_LEAST_ROOM, int(_SHARE * budget)))
             found.scores[~_tells(index, question, found)] = 0
-        if not found.scores.any():
+        allowed = index.allowed(exclude)
+        own = told(index, question, found, allowed) if asks and not in_document else []
+        if not found.scores.any() and not own:
             return NOTHING
         newer = newer_statements(index, found.scores, found.own)
-        allowed = index.allowed(exclude)
         if budget < BRIEF_TOKENS:
             found.scores[found.own == 0] *= _NEIGHBOUR_FACTOR
         scores = np.where(allowed, lifted(found.scores, newer), 0)
@@ -78,14 +83,18 @@ class Archive:
         candidates = _candidates(scores, _MIN_OF_BEST if asks else _MIN_OF_BEST_UNASKED)
         worth = _MIN_OF_FEW * float(scores[candidates[:_BEST_FEW]].mean()) if candidates else 0.0
         mates = (mate for taken in candidates if asks and taken in block for mate in _mates(index, taken))
+        room = budget - (min(_TOLD_SHARE * budget, _MOST_TOLD_TOKENS) if own else 0)
         for positions in (candidates, candidates, mates):
             for position in positions:
-                if block.used >= BRIEF_TOKENS and scores[position] < worth:
+                if block.used >= room or (block.used >= BRIEF_TOKENS and scores[position] < worth):
                     continue
                 if allowed[position] and all(n in block or not allowed[n] for n in newer.get(position, ())):
                     block.add(position)
             best = block.settle()
-        return best
+        for position in own:
+            if all(block.add(n) for n in corrections(index, position) if allowed[n]):
+                block.add(position)
+        return block.settle() if own else best
 
     def _cost(self, count: Callable[[str], int]) -> Callable[[str], int]:
         """`count` that remembers lines: much of what is relevant to a message is so to the next."""

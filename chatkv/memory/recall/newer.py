@@ -58,6 +58,11 @@ def _best(scores: Floats) -> list[int]:
     return best
 
 
+def corrections(index: Index, position: int) -> tuple[int, ...]:
+    """Positions of newer rows that say something changed and may correct the row at `position`, closest first."""
+    return _newer_than(index, position, np.zeros(len(index.rows), np.float32), sure_may=False)
+
+
 def lifted(scores: Floats, newer: dict[int, tuple[int, ...]]) -> Floats:
     """Scores in which what is newer stands just above what it may correct."""
     lifted = scores.copy()

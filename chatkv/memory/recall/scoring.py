@@ -31,7 +31,7 @@ _MIN_HELD = 2.0
 # And the best row must score this share of what the question's words weigh, or it is about something else. Half of
 # all this is enough for a question that asks for a name, a number or a date: whoever asks so, asks for what was said.
 _LEAST_SCORE = 0.5
-_ASKS_FACTOR, _MODEL_FACTOR, _KIND_FACTOR = 0.6, 0.5, 1.3
+_ASKS_FACTOR, _MODEL_FACTOR, _KIND_FACTOR = 0.3, 0.5, 1.3
 _DATE_SCORE = 2.0
 _MAX_TERMS = 32
 _MAX_CHARS = 8000

@@ -221,7 +221,7 @@ class Idle:
     """What is worked on while nothing is asked; empty when nothing is. Sent when it changes.
 
     `settling`: the KV is brought to what no next message can change. `drafting`: a draft is prefilled. `compacting`,
-    `healing`: see `Compaction`. `writing`, `reading`: KV to and from disk. `indexing`: for the search.
+    `healing`: see `Compaction`. `writing`, `reading`: KV to and from disk. `indexing`: for recall and the search.
     """
 
     work: Idling

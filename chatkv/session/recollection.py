@@ -9,6 +9,7 @@ import dataclasses
 import time
 from collections.abc import Generator, Sequence
 
+from chatkv.errors import StoreError
 from chatkv.memory.passages import cut_passages
 from chatkv.memory.recall import Archive, Found, Passage, from_documents, from_messages
 from chatkv.protocol import Event, Kept, Recalled, RecalledRound
@@ -19,6 +20,8 @@ from chatkv.store import MessageRecord
 _PASSAGE_TOKENS = 160
 _SHORTEST_PASSAGE = 24
 _NAME_CHARS = 40
+_READ_AT_ONCE = 100
+"""Messages and passages read in one moment of idle time: some hundredths of a second."""
 _NOTHING = Found("", 0, ())
 
 
@@ -31,6 +34,7 @@ class Recollection:
         self._archive: Archive | None = None
         self._words: str | None = None
         self._documents: Sequence[Passage] | None = None
+        self._read_to: int | None = None
 
     def recall_for(self, user: MessageRecord, room: int) -> Generator[Event, None, MessageRecord]:
         """Look up message `user` and note what is found, at most `room` tokens; the message with it."""
@@ -59,6 +63,22 @@ class Recollection:
             return False
         return bool(self.context.gone() or self._kept())
 
+    @property
+    def has_to_read(self) -> bool:
+        """Whether there is something that a search would have to read first."""
+        leaf = self.context.leaf
+        try:
+            return leaf is not None and leaf.id != self._read_to and self.may_find
+        except StoreError:  # whatever it is, the next message will tell
+            return False
+
+    def read_some(self) -> None:
+        """Read a little of it ahead, so that no message of a long conversation waits for it."""
+        leaf = self.context.leaf
+        self._read_to = leaf.id if leaf else None  # if it fails, the next message will tell
+        if self._opened().learn(self._all(), _READ_AT_ONCE) == _READ_AT_ONCE:
+            self._read_to = None
+
     def look_up(self, words: str, room: int) -> Recalled:
         """Look `words` up; what is found, as far as there is room for it then, goes along with the next message."""
         started = time.perf_counter()
@@ -74,20 +94,26 @@ class Recollection:
         passages = cut_passages(text, count, size_tokens=size)
         name = name or " ".join(text[: 2 * _NAME_CHARS].split())[:_NAME_CHARS]
         record = self.context.store.add_document(session_id, name, text, passages)
-        self._documents = None
+        self._documents = self._read_to = None
         return Kept(record.id, name, count(text), len(passages))
 
     def found(self, question: str, room: int, *, by_hand: bool = False) -> Found:
         """What the archive has on `question`, at most `room` tokens; less where nothing is asked, unless `by_hand`."""
-        documents = self._kept()
-        if room <= 0 or not (self.context.gone() or documents):
+        if room <= 0 or not (self.context.gone() or self._kept()):
             return _NOTHING
-        if self._archive is None:
-            self._archive = Archive(self.runtime.meaning())
-        self._archive.update([*documents, *from_messages(self.context.path)])
+        archive = self._opened()
+        archive.update(self._all())
         here = {message.id for round in self.context.in_context() for message in round.messages}
         count = self.runtime.codec.count
-        return self._archive.search(question, exclude=here, budget=room, count=count, by_hand=by_hand)
+        return archive.search(question, exclude=here, budget=room, count=count, by_hand=by_hand)
+
+    def _opened(self) -> Archive:
+        if self._archive is None:
+            self._archive = Archive(self.runtime.meaning())
+        return self._archive
+
+    def _all(self) -> list[Passage]:
+        return [*self._kept(), *from_messages(self.context.path)]
 
     def _kept(self) -> Sequence[Passage]:
         if self._documents is None:

@@ -1,5 +1,5 @@
-"""What is done while nothing is asked: first what is owed to the conversation, then what is being written, then the
-search.
+"""What is done while nothing is asked: first what is owed to the conversation, then what its next message may recall,
+then what is being written, then the search.
 
 Says what it works on when that changes. Does a moment of it at a time and waits for nothing.
 """
@@ -28,7 +28,8 @@ class SpareTime:
 
     def has_work(self, session: Session) -> bool:
         """Whether `step` would do something."""
-        return session.upkeep.has_work or session.drafting.has_work or self._has_to_index()
+        mine = session.upkeep.has_work or session.archive.has_to_read or session.drafting.has_work
+        return mine or self._has_to_index()
 
     def wakes_in_s(self, session: Session | None) -> float | None:
         """Seconds until there is something to do although nothing is asked; None: there will not be."""
@@ -43,6 +44,9 @@ class SpareTime:
         if session.upkeep.has_work:
             yield from session.upkeep.step()
             work = session.upkeep.doing
+        elif session.archive.has_to_read:
+            session.archive.read_some()
+            work = "indexing"
         elif session.drafting.has_work:
             yield from session.drafting.step()
             work = "drafting"

@@ -74,6 +74,22 @@ def test_updates_add_up_to_a_fresh_build(branches: list[list[Passage]], question
         assert search(grown, question) == search(archive_of(passages), question)
 
 
+@given(branches(at_least=2), TEXTS, st.integers(0, 6), st.integers(1, 9))
+def test_what_is_read_ahead_changes_nothing_until_it_is_there(
+    passages: list[Passage], question: str, n_here: int, most: int
+) -> None:
+    here = passages[:n_here]
+    archive = archive_of(here)
+    read = archive.learn(passages, most)
+    assert read == min(most, len(passages) - len(here))
+    assert search(archive, question) == search(archive_of(here), question)
+    while read == most:
+        read = archive.learn(passages, most)
+    assert archive.learn(passages, most) == 0
+    archive.update(passages)
+    assert search(archive, question) == search(archive_of(passages), question)
+
+
 @given(branches(at_least=2), TEXTS)
 def test_a_branch_that_comes_back_is_as_it_was(passages: list[Passage], question: str) -> None:
     archive = archive_of(passages)

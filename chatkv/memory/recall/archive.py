@@ -8,7 +8,7 @@ what the store indexes.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,10 @@ class Archive:
     def update(self, passages: Sequence[Passage]) -> None:
         """Hold exactly these passages, in the order of the branch. Costs by what is new."""
         self._index.update(passages)
+
+    def learn(self, passages: Iterable[Passage], most: int) -> int:
+        """Read up to `most` of `passages` that are new, ahead of an `update` with them; how many were."""
+        return self._index.learn(passages, most)
 
     def search(
         self,

@@ -6,13 +6,13 @@ switches branches often switches back. Knows nothing of questions or scores.
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from array import array
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,16 +60,21 @@ class Index:
         self.rows: list[Row] = []
         self.kin = Kin(meaning)
         self._numbers: list[int] = []
+        self._position = np.zeros(0, np.int64)
         self._forget()
+
+    def learn(self, passages: Iterable[Passage], most: int) -> int:
+        """Read up to `most` of `passages` that are new, ahead of an `update` with them; how many were."""
+        new = list(itertools.islice((passage for passage in passages if self._is_new(passage)), most))
+        for passage in new:
+            self._numbers_of(passage)
+        asleep = len(self._all) - len(self._position)
+        self._position = np.append(self._position, np.full(asleep, -1, np.int64))
+        return len(new)
 
     def update(self, passages: Sequence[Passage]) -> None:
         """Hold exactly `passages`, in this order. Costs by what is new, and little for what is not."""
-        numbers: list[int] = []
-        for passage in passages:
-            known = self._known.get(passage.key)
-            if known is None or known[0] != passage:
-                known = self._known[passage.key] = (passage, self._add(passage))
-            numbers += known[1]
+        numbers = [number for passage in passages for number in self._numbers_of(passage)]
         if numbers == self._numbers:
             return
         if len(self._all) - len(numbers) > len(numbers) + _MAX_ASLEEP:
@@ -127,6 +132,15 @@ class Index:
         self._position = np.zeros(0, np.int64)
         self._lay_out()
 
+    def _is_new(self, passage: Passage) -> bool:
+        known = self._known.get(passage.key)
+        return known is None or known[0] != passage
+
+    def _numbers_of(self, passage: Passage) -> list[int]:
+        if self._is_new(passage):
+            self._known[passage.key] = passage, self._add(passage)
+        return self._known[passage.key][1]
+
     def _add(self, passage: Passage) -> list[int]:
         """Rows of a new passage; returns their numbers."""
         label = _label_of(passage)
@@ -173,7 +187,9 @@ class Index:
         self._holding: dict[Kind, NDArray[np.bool_]] = {}
         self._laid_out: dict[str, tuple[Ints, Floats]] = {}
         borders = np.ones(n, np.bool_)
-        other = np.array([before.name != passage.name for before, passage in pairwise(passages)], np.bool_)
+        other = np.array(
+            [before.name != passage.name for before, passage in itertools.pairwise(passages)], np.bool_
+        )
         borders[1:] = (np.abs(np.diff(self.times)) > _SITTING_GAP_S) | other
         self.sitting = np.cumsum(borders) - 1
         starts = np.flatnonzero(borders)

@@ -1,3 +1,3 @@
 """Terminal chat for local Hugging Face models on a live KV cache."""
 
-__version__ = "0.4.1"
+__version__ = "0.4.2"

@@ -43,6 +43,9 @@ _OWN = re.compile(
     r"|^(?:who|whose|when|where)\b|\d",
     re.I,
 )
+# The reason of something is general knowledge unless somebody is in it.
+_WHY = re.compile(r"^(?:and |but |so )*why\b", re.I)
+_SOMEBODY = re.compile(r"\b(?:i|we|my|our|mine|ours|me|us|he|she|his|her|they|their)\b", re.I)
 _TELLS = re.compile(r"^(?:please |now |and |so )*(?:tell|show|list|repeat|name|sum)\b", re.I)
 _MINE = re.compile(r"\b(?:my|our|mine|ours)\b", re.I)
 _POLITE = re.compile(r"^(?:(?:can|could|would|will) you |please )+(?:tell|show|give) me (?:again )?", re.I)
@@ -67,6 +70,7 @@ def _asks_for_facts(sentence: str, about: re.Pattern[str]) -> bool:
         is_words = sentence[-1:] not in ".!…。！" and len(terms_of(sentence)) <= _LOOKED_UP
         return is_words or _QUESTION.search(sentence) is not None
     names_somebody = about is _OWN and bool(names(sentence))
+    about = _SOMEBODY if about is _OWN and _WHY.search(sentence) else about
     return _QUESTION.search(sentence) is not None and (names_somebody or about.search(sentence) is not None)
 
 

@@ -6,6 +6,7 @@ come soon and to fit.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Generator, Sequence
 
@@ -291,7 +292,7 @@ class Upkeep:
         first = ledger.first_of("E2")
         if first is None or not self.planner.policy.heals:
             return 0
-        return first - (first - len(ledger)) // _FRONT
+        return first + math.ceil((len(ledger) - first) / _FRONT)
 
 
 def _never() -> bool:

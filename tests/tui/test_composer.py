@@ -40,14 +40,6 @@ def subtitle(pilot: Pilot[None]) -> str:
     return str(composer(pilot).border_subtitle)
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "here"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    return folder
-
-
 async def test_a_paste_of_a_megabyte_is_exact_and_keys_are_not_slowed(tmp_path: Path) -> None:
     text = "0123456789abcdefé\t\u2028👩‍💻" * 40_000 + "line\n" * 20_000
     async with make_app(tmp_path).run_test(size=SIZE) as pilot:

@@ -19,14 +19,6 @@ from tui.driving import PATIENCE_S, chat_of, composer, make_app, prompts, ready,
 SIZE = (110, 32)
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "here"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    return folder
-
-
 async def comes(holds: Callable[[], bool]) -> None:
     """Until `holds`, while the composer waits and `Pilot.pause` would wait with it."""
     give_up_at = time.monotonic() + PATIENCE_S
